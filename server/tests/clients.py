@@ -49,8 +49,8 @@ def of_anthropic(turn, streamed, message):
          reason=message.stop_reason, usage=usage, id=message.id)
 
 
-def ask_openai(client, turn):
-    request = {"model": "m", "messages": ASK, "tools": [{"type": "function", "function": FUNCTION}]}
+def ask_openai(client, turn, **more):
+    request = {"model": "m", "messages": ASK, "tools": [{"type": "function", "function": FUNCTION}], **more}
     of_openai(turn, False, client.chat.completions.create(**request))
     request["stream_options"] = {"include_usage": True}
     try:
@@ -67,8 +67,8 @@ def ask_openai(client, turn):
     of_openai(turn, True, completion)
 
 
-def ask_anthropic(client, turn):
-    request = {"model": "m", "messages": ASK, "tools": [INPUT], "max_tokens": 100}
+def ask_anthropic(client, turn, **more):
+    request = {"model": "m", "messages": ASK, "tools": [INPUT], "max_tokens": 100, **more}
     of_anthropic(turn, False, client.messages.create(**request))
     with client.messages.stream(**request) as stream:
         for _ in stream:
@@ -102,4 +102,5 @@ def main():
             lambda: two.messages.create(model="m", max_tokens=9, messages=ask))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,9 +10,12 @@
 #[path = "formats/support.rs"]
 mod support;
 
+#[path = "formats/python.rs"]
+mod python;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -197,37 +200,9 @@ fn send_stream(connection: &mut TcpStream, events: impl FnOnce(&mut dyn FnMut(St
     Ok(result?)
 }
 
-/// The Python of a virtual environment with both clients. It is made once and kept.
-fn python() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
-    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let run = |program: &Path, arguments: &[&str]| match Command::new(program).args(arguments).output() {
-        Err(error) => Err(format!("{} cannot be started: {error}", program.display())),
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!("{program:?} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr))),
-    };
-    if run(&python, &["-c", "import anthropic, openai"]).is_err() {
-        run(Path::new("python3"), &["-m", "venv", "--clear", &folder.to_string_lossy()])?;
-        run(
-            &python,
-            &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "openai>=1.50", "anthropic>=0.40"],
-        )?;
-    }
-    Ok(python)
-}
-
 #[test]
 fn the_official_clients_assemble_the_message() -> Result<(), Failure> {
-    let python = match python() {
-        Ok(python) => python,
-        Err(reason) if std::env::var("CI").is_ok_and(|ci| ci == "true") => return Err(reason.into()),
-        Err(reason) => {
-            // Not `eprintln!`: the test harness would capture it and show nothing of a test that passes.
-            let next = "CI=true makes this an error";
-            writeln!(std::io::stderr(), "SKIPPED: the official clients could not be installed ({next}): {reason}")?;
-            return Ok(());
-        }
-    };
+    let Some(python) = python::with_clients()? else { return Ok(()) };
     let turns = Arc::new(turns()?);
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = format!("http://{}", listener.local_addr()?);

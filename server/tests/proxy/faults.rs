@@ -8,7 +8,7 @@ use unjinja_server::http::{UpstreamApi, UpstreamConfig};
 use super::setup::{CALL, Failure, Running, chat, events};
 
 /// Faults before the first piece: the status, and a part of the message.
-const BEFORE: &[(&str, u16, &str)] = &[
+pub const BEFORE: &[(&str, u16, &str)] = &[
     ("http_500", 500, "status 500: no memory left"),
     ("http_500_text", 500, "status 500: Internal Server Error"),
     ("http_400", 400, "status 400: too long"),
@@ -20,7 +20,7 @@ const BEFORE: &[(&str, u16, &str)] = &[
 ];
 
 /// Faults in the middle of the answer.
-const WITHIN: &[(&str, u16, &str)] = &[
+pub const WITHIN: &[(&str, u16, &str)] = &[
     ("slow", 504, "sent nothing for 1.5 seconds"),
     ("cut_off", 502, "stopped before its end"),
     ("reset", 502, "stopped before its end"),

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 
+mod cases;
+mod clients;
 mod faults;
 mod limits;
 mod replay;
@@ -11,3 +13,6 @@ mod wire;
 #[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "../formats/support.rs"]
 mod support;
+
+#[path = "../formats/python.rs"]
+mod python;

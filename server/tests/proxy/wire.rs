@@ -1,17 +1,16 @@
 //! What the upstream is asked, and that clients get the message of every format, whole and streamed.
 
-use std::collections::HashMap;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use unjinja_server::TemplateNeeds;
 use unjinja_server::anthropic::StreamEvent;
 use unjinja_server::http::{GrammarUse, UpstreamApi};
-use unjinja_server::openai::{ChatCompletionChunk, ChatRequest};
+use unjinja_server::openai::ChatCompletionChunk;
 
+use super::cases::{Case, cases};
 use super::replay::Replay;
 use super::setup::{CALL, Failure, Running, chat, events, loaded};
-use super::support::{assemble_chunks, assemble_events, models, outputs, take_ids, tools_json};
+use super::support::{assemble_chunks, assemble_events, take_ids, tools_json};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -89,73 +88,57 @@ async fn an_answer_without_its_special_tokens_is_reported() -> Result<(), Failur
 /// Every wire format of `templates/`, every case, both APIs, whole and streamed.
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_get_the_message_of_every_format() -> Result<(), Failure> {
-    let (mut served, mut texts) = (Vec::new(), HashMap::new());
-    let all = models().map_err(|error| error.to_string())?;
-    for model in &all {
-        let found = outputs(&model.name).map_err(|error| error.to_string())?;
-        served.push(loaded(&model.name)?);
-        texts.insert(model.name.clone(), found.into_iter().map(|one| one.text).collect::<Vec<_>>());
-    }
-    let replay = Replay { outputs: texts.clone(), ..Replay::default() };
+    let (served, texts, cases) = cases(usize::MAX)?;
+    let replay = Replay { outputs: texts, ..Replay::default() };
     let proxy = Running::start(replay, served, UpstreamApi::OpenAi, |_| {}).await?;
     let tools = tools_json().map_err(|error| error.to_string())?;
-    let mut compared = 0;
-    for model in &all {
-        let needs = TemplateNeeds::of(&model.spec).tried(|context| model.template.render(context).ok());
-        for (seed, output) in texts[&model.name].iter().enumerate() {
-            let mut body = chat(json!({"model": model.name, "tools": tools, "seed": seed}));
-            let prepared = ChatRequest::from_value(&body)?.prepare(&needs)?;
-            let prompt = model.template.render(&prepared.context)?;
-            let expected =
-                unjinja_runtime::parse(model.parser.clone(), output.as_str(), &prepared.prompt(&prompt).options);
-            let place = format!("{} {output:?}", model.name);
-
-            let (status, mut whole) = proxy.json(CHAT, &body).await?;
-            assert_eq!(status, 200, "{place}: {whole}");
-            let mut whole = whole["choices"][0]["message"].take();
-            whole.as_object_mut().ok_or("no message")?.remove("refusal");
-            let ids = take_ids(&mut whole);
-            assert_eq!(ids.len(), expected.tool_calls.len(), "{place}");
-            assert_eq!(whole["content"].as_str().unwrap_or_default(), expected.content, "{place}");
-            assert_eq!(whole["reasoning_content"].as_str().unwrap_or_default(), expected.reasoning_content, "{place}");
-            assert_eq!(whole["unparsed"].as_str().unwrap_or_default(), expected.unparsed, "{place}");
-            for (at, call) in expected.tool_calls.iter().enumerate() {
-                let function = json!({"name": call.name, "arguments": call.arguments});
-                assert_eq!(whole["tool_calls"][at]["function"], function, "{place}");
-            }
-
-            body["stream"] = json!(true);
-            let text = proxy.post(CHAT, &body).await?.text().await?;
-            let data = events(&text);
-            assert_eq!(data.last(), Some(&"[DONE]"), "{place}");
-            let chunks: Vec<ChatCompletionChunk> =
-                data[..data.len() - 1].iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
-            let mut streamed = assemble_chunks(&chunks).message;
-            take_ids(&mut streamed);
-            assert_eq!(streamed, whole, "{place}");
-
-            let functions = tools.as_array().ok_or("no list")?.iter().map(|tool| &tool["function"]);
-            let inputs: Vec<Value> = functions
-                .map(|f| json!({"name": f["name"], "description": "x", "input_schema": f["parameters"]}))
-                .collect();
-            let mut body = json!({"model": model.name, "tools": inputs, "seed": seed, "max_tokens": 100,
-                "messages": [{"role": "user", "content": "Rain?"}]});
-            let (status, mut whole) = proxy.json("/v1/messages", &body).await?;
-            assert_eq!(status, 200, "{place}: {whole}");
-            body["stream"] = json!(true);
-            let text = proxy.post("/v1/messages", &body).await?.text().await?;
-            let parts: Vec<StreamEvent> =
-                events(&text).iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
-            let mut streamed = assemble_events(&parts);
-            (take_ids(&mut whole), take_ids(&mut streamed));
-            assert_eq!(streamed["content"], whole["content"], "{place}");
-            assert_eq!(streamed["stop_reason"], whole["stop_reason"], "{place}");
-            let blocks = whole["content"].as_array().ok_or("no content")?;
-            let calls = blocks.iter().filter(|block| block["type"] == "tool_use").count();
-            assert_eq!(calls, expected.tool_calls.len(), "{place}");
-            compared += 1;
+    for Case { model, seed, expected, output } in &cases {
+        let place = format!("{model} {output:?}");
+        let mut body = chat(json!({"model": model, "tools": tools, "seed": seed}));
+        let (status, mut whole) = proxy.json(CHAT, &body).await?;
+        assert_eq!(status, 200, "{place}: {whole}");
+        let mut whole = whole["choices"][0]["message"].take();
+        whole.as_object_mut().ok_or("no message")?.remove("refusal");
+        let ids = take_ids(&mut whole);
+        assert_eq!(ids.len(), expected.tool_calls.len(), "{place}");
+        assert_eq!(whole["content"].as_str().unwrap_or_default(), expected.content, "{place}");
+        assert_eq!(whole["reasoning_content"].as_str().unwrap_or_default(), expected.reasoning_content, "{place}");
+        assert_eq!(whole["unparsed"].as_str().unwrap_or_default(), expected.unparsed, "{place}");
+        for (at, call) in expected.tool_calls.iter().enumerate() {
+            let function = json!({"name": call.name, "arguments": call.arguments});
+            assert_eq!(whole["tool_calls"][at]["function"], function, "{place}");
         }
+
+        body["stream"] = json!(true);
+        let text = proxy.post(CHAT, &body).await?.text().await?;
+        let data = events(&text);
+        assert_eq!(data.last(), Some(&"[DONE]"), "{place}");
+        let chunks: Vec<ChatCompletionChunk> =
+            data[..data.len() - 1].iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
+        let mut streamed = assemble_chunks(&chunks).message;
+        take_ids(&mut streamed);
+        assert_eq!(streamed, whole, "{place}");
+
+        let functions = tools.as_array().ok_or("no list")?.iter().map(|tool| &tool["function"]);
+        let inputs: Vec<Value> = functions
+            .map(|f| json!({"name": f["name"], "description": "x", "input_schema": f["parameters"]}))
+            .collect();
+        let mut body = json!({"model": model, "tools": inputs, "seed": seed, "max_tokens": 100,
+                "messages": [{"role": "user", "content": "Rain?"}]});
+        let (status, mut whole) = proxy.json("/v1/messages", &body).await?;
+        assert_eq!(status, 200, "{place}: {whole}");
+        body["stream"] = json!(true);
+        let text = proxy.post("/v1/messages", &body).await?.text().await?;
+        let parts: Vec<StreamEvent> =
+            events(&text).iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
+        let mut streamed = assemble_events(&parts);
+        (take_ids(&mut whole), take_ids(&mut streamed));
+        assert_eq!(streamed["content"], whole["content"], "{place}");
+        assert_eq!(streamed["stop_reason"], whole["stop_reason"], "{place}");
+        let blocks = whole["content"].as_array().ok_or("no content")?;
+        let calls = blocks.iter().filter(|block| block["type"] == "tool_use").count();
+        assert_eq!(calls, expected.tool_calls.len(), "{place}");
     }
-    assert!(compared > 100, "{compared} outputs");
+    assert!(cases.len() > 100, "{} outputs", cases.len());
     Ok(())
 }

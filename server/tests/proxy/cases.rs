@@ -1,0 +1,42 @@
+//! The outputs of all formats, and the message that clients have to get for each.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+use unjinja_runtime::Message;
+use unjinja_server::TemplateNeeds;
+use unjinja_server::http::ServedModel;
+use unjinja_server::openai::ChatRequest;
+
+use super::setup::{Failure, chat, loaded};
+use super::support::{models, outputs, tools_json};
+
+/// An output that the upstream replays, and its message.
+pub struct Case {
+    pub model: String,
+    pub seed: usize,
+    pub output: String,
+    pub expected: Message,
+}
+
+/// At most so many outputs of each format: the models to serve, what the upstream replays, and the cases.
+pub fn cases(most: usize) -> Result<(Vec<ServedModel>, HashMap<String, Vec<String>>, Vec<Case>), Failure> {
+    let (mut served, mut texts, mut cases) = (Vec::new(), HashMap::new(), Vec::new());
+    let tools = tools_json().map_err(|error| error.to_string())?;
+    for model in models().map_err(|error| error.to_string())? {
+        let needs = TemplateNeeds::of(&model.spec).tried(|context| model.template.render(context).ok());
+        let request = ChatRequest::from_value(&chat(json!({"model": model.name, "tools": tools})))?;
+        let prepared = request.prepare(&needs)?;
+        let prompt = model.template.render(&prepared.context)?;
+        let options = prepared.prompt(&prompt).options;
+        let found = outputs(&model.name).map_err(|error| error.to_string())?;
+        let found: Vec<String> = found.into_iter().map(|one| one.text).take(most).collect();
+        for (seed, output) in found.iter().enumerate() {
+            let expected = unjinja_runtime::parse(model.parser.clone(), output.as_str(), &options);
+            cases.push(Case { model: model.name.clone(), seed, output: output.clone(), expected });
+        }
+        served.push(loaded(&model.name)?);
+        texts.insert(model.name.clone(), found);
+    }
+    Ok((served, texts, cases))
+}

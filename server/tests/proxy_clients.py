@@ -1,0 +1,51 @@
+"""Asks a proxy with both official clients, and prints what each of them assembles or raises.
+
+The argument is the proxy's address. Standard input is JSON: {"turns": [{"model", "seed"}], "faults": [{"fault"}], "tools"}.
+Each line of the output is the JSON of one answer, as clients.py prints it, or {"fault", "client", "streamed", "raised",
+"message"}.
+"""
+
+import json
+import sys
+
+import anthropic
+import openai
+
+from clients import ASK, ask_anthropic, ask_openai, show
+
+
+def fault(client, name, streamed, ask):
+    """Prints what a client raises. A client that raises nothing would take half an answer for a whole one."""
+    try:
+        ask()
+    except (openai.OpenAIError, anthropic.AnthropicError) as error:
+        show(fault=name, client=client, streamed=streamed, raised=type(error).__name__, message=str(error))
+    else:
+        show(fault=name, client=client, streamed=streamed, raised=None, message="")
+
+
+def whole_and_streamed(client, name, create, **request):
+    fault(client, name, False, lambda: create(**request))
+    fault(client, name, True, lambda: list(create(**request, stream=True)))
+
+
+def main():
+    plan = json.load(sys.stdin)
+    one = openai.OpenAI(base_url=f"{sys.argv[1]}/v1", api_key="none", max_retries=0)
+    two = anthropic.Anthropic(base_url=sys.argv[1], api_key="none", max_retries=0)
+    inputs = [
+        {"name": tool["function"]["name"], "description": tool["function"].get("description", ""),
+         "input_schema": tool["function"]["parameters"]}
+        for tool in plan["tools"]
+    ]
+    for turn, asked in enumerate(plan["turns"]):
+        extra = {"seed": asked["seed"]}
+        ask_openai(one, turn, model=asked["model"], tools=plan["tools"], extra_body=extra)
+        ask_anthropic(two, turn, model=asked["model"], tools=inputs, extra_body=extra)
+    for name in plan["faults"]:
+        request = {"model": plan["turns"][0]["model"], "messages": ASK, "max_tokens": 100, "extra_body": {"fault": name}}
+        whole_and_streamed("openai", name, one.chat.completions.create, **request)
+        whole_and_streamed("anthropic", name, two.messages.create, **request)
+
+
+main()
