@@ -1,21 +1,21 @@
 //! The official Python clients, for tests that ask with them. They come from PyPI, into a virtual environment below cargo's
 //! target folder.
 
-use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The Python that has the clients. Nothing where it cannot be made; standard error then says that the test is skipped. With
 /// the environment variable `CI=true` that is an error.
-pub fn with_clients() -> Result<Option<PathBuf>, Box<dyn Error + Send + Sync>> {
+pub fn with_clients() -> Result<Option<PathBuf>, String> {
     match python() {
         Ok(python) => Ok(Some(python)),
-        Err(reason) if std::env::var("CI").is_ok_and(|ci| ci == "true") => Err(reason.into()),
+        Err(reason) if std::env::var("CI").is_ok_and(|ci| ci == "true") => Err(reason),
         Err(reason) => {
             // Not `eprintln!`: the test harness would capture it and show nothing of a test that passes.
             let next = "CI=true makes this an error";
-            writeln!(std::io::stderr(), "SKIPPED: the official clients could not be installed ({next}): {reason}")?;
+            writeln!(std::io::stderr(), "SKIPPED: the official clients could not be installed ({next}): {reason}")
+                .map_err(|error| error.to_string())?;
             Ok(None)
         }
     }
