@@ -43,6 +43,14 @@ impl Prepared {
         self.grammar = self.grammar.generation_prompt(rendered);
         self
     }
+
+    /// The same for a format whose assistant turns begin without a marker (`turn.assistant_start` of the spec is empty).
+    /// Nothing in such a prompt shows where the output begins, and [`prompt`](Self::prompt) would take all of it as the
+    /// message. `before` is the conversation rendered without `add_generation_prompt`.
+    pub fn prompt_after(self, before: &str, rendered: &str) -> Self {
+        let tail = rendered.strip_prefix(before).unwrap_or_default();
+        self.prompt(tail)
+    }
 }
 
 impl Request {

@@ -143,12 +143,19 @@ fn render(
     adds_bos: bool,
     grammar: GrammarUse,
 ) -> Result<(Prepared, Ask), ApiError> {
-    let rendered = served.model.render(&conversation(&prepared.context)).map_err(|error| match error {
+    let refused = |error: ModelError| match error {
         // The template's own words: it refuses the conversation, or cannot render it.
         ModelError::Render(error) => ApiError::new(400, format!("messages: the template refuses this: {error}")),
         error => ApiError::new(500, error.to_string()),
-    })?;
-    let prepared = prepared.prompt(&rendered);
+    };
+    let all = conversation(&prepared.context);
+    let rendered = served.model.render(&all).map_err(refused)?;
+    let prepared = if served.model.spec().turn.assistant_start.is_empty() {
+        let before = served.model.render(&all.generation_prompt(false)).map_err(refused)?;
+        prepared.prompt_after(&before, &rendered)
+    } else {
+        prepared.prompt(&rendered)
+    };
     let wanted = match grammar {
         GrammarUse::Never => false,
         GrammarUse::WhenPromised => prepared.constrained,
