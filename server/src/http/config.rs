@@ -74,7 +74,8 @@ impl UpstreamConfig {
         let path = parsed.path().trim_end_matches('/');
         let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
         parsed.set_path(&path);
-        (parsed.set_query(None), parsed.set_fragment(None));
+        parsed.set_query(None);
+        parsed.set_fragment(None);
         let grammar = match api {
             UpstreamApi::OpenAi => GrammarUse::Never,
             UpstreamApi::LlamaCpp => GrammarUse::WhenPromised,

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+type Sink = dyn Fn(&LogLine) + Send + Sync;
+
 /// Takes the lines of the log.
 #[derive(Clone)]
-pub struct Log(Option<Arc<dyn Fn(&LogLine) + Send + Sync>>);
+pub struct Log(Option<Arc<Sink>>);
 
 impl Log {
     /// A log that drops its lines.
