@@ -193,6 +193,6 @@ async fn ask(client: &reqwest::Client, url: &str, seed: u64) -> Result<(), Failu
         let call = &chunk["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"];
         arguments.push_str(call.as_str().unwrap_or_default());
     }
-    let expected = if seed % 2 == 0 { "{\"city\": \"Zürich\"}" } else { "" };
+    let expected = if seed.is_multiple_of(2) { "{\"city\": \"Zürich\"}" } else { "" };
     if arguments != expected { Err(format!("the call is {arguments:?}").into()) } else { Ok(()) }
 }

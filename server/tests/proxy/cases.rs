@@ -19,8 +19,11 @@ pub struct Case {
     pub expected: Message,
 }
 
+/// The models to serve, what the upstream replays, and the cases.
+pub type Cases = (Vec<ServedModel>, HashMap<String, Vec<String>>, Vec<Case>);
+
 /// At most so many outputs of each format: the models to serve, what the upstream replays, and the cases.
-pub fn cases(most: usize) -> Result<(Vec<ServedModel>, HashMap<String, Vec<String>>, Vec<Case>), Failure> {
+pub fn cases(most: usize) -> Result<Cases, Failure> {
     let (mut served, mut texts, mut cases) = (Vec::new(), HashMap::new(), Vec::new());
     let tools = tools_json().map_err(|error| error.to_string())?;
     for model in models().map_err(|error| error.to_string())? {

@@ -132,7 +132,8 @@ async fn clients_get_the_message_of_every_format() -> Result<(), Failure> {
         let parts: Vec<StreamEvent> =
             events(&text).iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
         let mut streamed = assemble_events(&parts);
-        (take_ids(&mut whole), take_ids(&mut streamed));
+        take_ids(&mut whole);
+        take_ids(&mut streamed);
         assert_eq!(streamed["content"], whole["content"], "{place}");
         assert_eq!(streamed["stop_reason"], whole["stop_reason"], "{place}");
         let blocks = whole["content"].as_array().ok_or("no content")?;
