@@ -100,7 +100,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
 ];
 
 /// Commands that print no JSON, and formats of other commands that are not JSON.
-const WITHOUT_JSON: &[&str] = &["completions", "help"];
+const WITHOUT_JSON: &[&str] = &["completions", "help", "serve"];
 
 fn place() -> Result<Place, Failure> {
     let place = support::place("json", "all")?;

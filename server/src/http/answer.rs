@@ -138,7 +138,7 @@ async fn begin(state: &Arc<State>, api: Api, body: &[u8]) -> Result<Begun, Refus
 
 /// Renders the prompt, and makes what the upstream is asked.
 fn render(
-    prepared: Prepared,
+    mut prepared: Prepared,
     served: &ServedModel,
     adds_bos: bool,
     grammar: GrammarUse,
@@ -148,6 +148,10 @@ fn render(
         ModelError::Render(error) => ApiError::new(400, format!("messages: the template refuses this: {error}")),
         error => ApiError::new(500, error.to_string()),
     };
+    // Requests to a single model may leave its name out.
+    if prepared.model.is_empty() {
+        prepared.model = served.name().to_owned();
+    }
     let all = conversation(&prepared.context);
     let rendered = served.model.render(&all).map_err(refused)?;
     let prepared = if served.model.spec().turn.assistant_start.is_empty() {

@@ -36,6 +36,9 @@ async fn the_upstream_is_asked_to_keep_special_tokens() -> Result<(), Failure> {
     ] {
         assert_eq!(asked[key], value, "{key} in {asked}");
     }
+    // A request to a single model may leave its name out.
+    let (_, answer) = proxy.json(CHAT, &chat(json!({"model": Value::Null}))).await?;
+    assert_eq!((&answer["model"], &proxy.replay.last()["model"]), (&json!("qwen3"), &json!("qwen3")));
     Ok(())
 }
 
