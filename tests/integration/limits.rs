@@ -84,6 +84,31 @@ fn so_much_white_space_stands_between_markers_and_more_is_text() {
     }
 }
 
+/// A member that the format does not know waits for the end of its call, unless it is too long to keep.
+#[test]
+fn so_much_of_an_unknown_member_is_kept_and_more_is_delivered() {
+    for (length, waits) in [(1_000, true), (100_000, false)] {
+        let text = "x".repeat(length);
+        let output =
+            format!("<tool_call>\n{{\"name\": \"now\", \"why\": \"{text}\", \"arguments\": {{}}}}\n</tool_call>");
+        let mut stream = qwen3::stream(&Options::new().thinking(false));
+        let (mut message, mut inside, mut ended) = (Message::default(), 0, false);
+        for piece in output.as_bytes().chunks(512) {
+            stream.push(piece, |event| {
+                ended |= matches!(event, Event::ToolCallEnd { .. });
+                if let Event::Content(text) = &event {
+                    inside += if ended { 0 } else { text.len() };
+                }
+                message.apply(&event);
+            });
+        }
+        stream.finish(|event| message.apply(&event));
+        assert_eq!(inside == 0, waits, "{length}");
+        assert!(length - inside.min(length) < 40_000, "{length}: {inside} bytes were delivered");
+        assert_eq!(message.content, format!("\"why\": \"{text}\""), "{length}");
+    }
+}
+
 #[test]
 fn values_nest_a_hundred_thousand_deep_and_deeper_ones_are_malformed() {
     for (depth, is_well) in [(1000, true), (99_000, true), (100_001, false), (1_000_000, false)] {

@@ -472,6 +472,25 @@ mod tests {
         assert_eq!(find(b"a<<too<tool> ", true), Candidate::Full { index: 1, at: 6 });
     }
 
+    /// The rarest byte of the first marker is not its last one. Around it the text is full of beginnings of markers, so that the
+    /// search leaps.
+    #[test]
+    fn a_leap_misses_no_marker() {
+        static MARKERS: Markers = Markers::new(const { &[Marker::new("<|s|>assistant"), Marker::new("<tool>")] });
+        let near = "<tool<|s|assistant".repeat(200);
+        for (marker, index) in [("<|s|>assistant", 0), ("<tool>", 1)] {
+            let text = [&near, marker, &near].concat();
+            let found = Searcher::default().find(text.as_bytes(), &MARKERS, Names::ANY, true);
+            assert_eq!(found, Candidate::Full { index, at: near.len() }, "{marker}");
+            // The end of the text may cut it off.
+            for length in 1..marker.len() {
+                let text = [&near, &marker[..length]].concat();
+                let found = Searcher::default().find(text.as_bytes(), &MARKERS, Names::ANY, false);
+                assert_eq!(found, Candidate::Partial { at: near.len() }, "{marker} after {length} bytes");
+            }
+        }
+    }
+
     #[test]
     fn of_two_alike_the_first_counts_if_it_does() {
         static MARKERS: Markers = Markers::new(const { &[Marker::new("<s>").at_end(&[]), Marker::new("<s>")] });

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::event::Event;
-use super::parts::{Amounts, Kind};
+use super::parts::Amounts;
 use super::{Diagnostic, Message, PartOrder, ToolCall};
 
 /// An assistant message that borrows from the output that it was parsed from. See [`Message`].
@@ -107,16 +107,8 @@ impl<'t> Pieces<'_, 't> {
     pub(crate) fn apply(&mut self, event: Event<'_>) {
         let place = self.place;
         let message = &mut *self.message;
-        let (kind, amount) = match event {
-            Event::Reasoning(text) => (Some(Kind::Reasoning), text.len()),
-            Event::Content(text) => (Some(Kind::Content), text.len()),
-            Event::Unparsed(text) => (Some(Kind::Unparsed), text.len()),
-            Event::ToolCallStart { .. } => (Some(Kind::Call), 1),
-            _ => (None, 0),
-        };
-        if let Some(kind) = kind {
-            message.order.add(kind, amount, message.amounts());
-        }
+        let before = message.amounts();
+        message.order.note(&event, before);
         match event {
             Event::Reasoning(text) => append(&mut message.reasoning_content, place, text),
             Event::Content(text) => append(&mut message.content, place, text),

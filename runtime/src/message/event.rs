@@ -1,6 +1,5 @@
 //! Events: what a streaming parser reports. Their text is borrowed from the parser or its input.
 
-use super::parts::Kind;
 use super::{Diagnostic, Message, ToolCall};
 
 /// A channel of plain text.
@@ -87,28 +86,17 @@ impl Message {
     /// ```
     pub fn apply(&mut self, event: &Event<'_>) {
         let before = self.amounts();
+        self.order.note(event, before);
         match event {
-            Event::Reasoning(text) => {
-                self.order.add(Kind::Reasoning, text.len(), before);
-                self.reasoning_content.push_str(text);
-            }
-            Event::Content(text) => {
-                self.order.add(Kind::Content, text.len(), before);
-                self.content.push_str(text);
-            }
-            Event::Unparsed(text) => {
-                self.order.add(Kind::Unparsed, text.len(), before);
-                self.unparsed.push_str(text);
-            }
-            Event::ToolCallStart { name, id, .. } => {
-                self.order.add(Kind::Call, 1, before);
-                self.tool_calls.push(ToolCall {
-                    id: id.map(str::to_owned),
-                    name: (*name).to_owned(),
-                    arguments: String::new(),
-                    complete: false,
-                });
-            }
+            Event::Reasoning(text) => self.reasoning_content.push_str(text),
+            Event::Content(text) => self.content.push_str(text),
+            Event::Unparsed(text) => self.unparsed.push_str(text),
+            Event::ToolCallStart { name, id, .. } => self.tool_calls.push(ToolCall {
+                id: id.map(str::to_owned),
+                name: (*name).to_owned(),
+                arguments: String::new(),
+                complete: false,
+            }),
             Event::ToolCallId { index, id } => {
                 if let Some(call) = self.tool_calls.get_mut(*index) {
                     call.id = Some((*id).to_owned());

@@ -1,6 +1,6 @@
 //! The parts of a message in the order in which the model wrote them.
 
-use super::{Message, ToolCall};
+use super::{Event, Message, ToolCall};
 
 /// A part of a message; see [`Message::parts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Eq for PartOrder {}
 
 /// The kinds of parts, in their usual order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+enum Kind {
     Reasoning,
     Content,
     Call,
@@ -48,8 +48,18 @@ const KINDS: [Kind; 4] = [Kind::Reasoning, Kind::Content, Kind::Call, Kind::Unpa
 pub(super) type Amounts = [usize; 4];
 
 impl PartOrder {
-    /// More of a kind comes. `before` is what the message has so far.
-    pub(super) fn add(&mut self, kind: Kind, amount: usize, before: Amounts) {
+    /// An event is about to be added to a message that has `before` so far.
+    pub(super) fn note(&mut self, event: &Event<'_>, before: Amounts) {
+        let (kind, amount) = match event {
+            Event::Reasoning(text) => (Kind::Reasoning, text.len()),
+            Event::Content(text) => (Kind::Content, text.len()),
+            Event::Unparsed(text) => (Kind::Unparsed, text.len()),
+            Event::ToolCallStart { .. } => (Kind::Call, 1),
+            Event::ToolCallId { .. }
+            | Event::ToolCallArguments { .. }
+            | Event::ToolCallEnd { .. }
+            | Event::Diagnostic(_) => return,
+        };
         if self.runs.is_empty() {
             let last = before.iter().rposition(|&amount| amount > 0);
             if last.is_none_or(|last| last <= kind as usize) {
@@ -139,7 +149,6 @@ impl<'m> Rest<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Event;
 
     fn message(kinds: &str) -> Message {
         let mut message = Message::default();
