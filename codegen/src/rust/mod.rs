@@ -5,12 +5,11 @@
 mod actions;
 mod grammar;
 mod pretty;
+mod shared;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi_3::{
-    Channel, Confirm, Hole, KeyOrder, Marker, ModelInfo, NameKind, Origin, Program, State, StateId, Transition,
-};
+use unjinja_runtime::abi_3::{Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId, Transition};
 use unjinja_spec::FormatSpec;
 
 use crate::LowerError;
@@ -18,6 +17,7 @@ use crate::LowerError;
 use self::actions::{action_tokens, actions_tokens, state_name};
 pub use self::grammar::tool_items;
 pub use self::pretty::format;
+use self::shared::Shared;
 pub use crate::specs::{Sources, compile_specs, sources};
 
 /// The Rust source of one model's module, with a preamble that says how it was made.
@@ -84,10 +84,11 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
         let number = Literal::u16_unsuffixed(*index as u16);
         quote!(#[doc = #doc] const #name: StateId = StateId(#number);)
     });
+    let shared = Shared::of(program, &states);
     let markers = states.iter().filter(|(_, state)| !state.transitions.is_empty()).map(|(_, state)| {
         let name = format_ident!("{}_MARKERS", &*state.name);
         let doc = markers_doc(state);
-        let markers = state.markers.list().iter().map(marker);
+        let markers = state.markers.list().iter().map(|marker| shared.marker(marker));
         let new = if state.is_searched() { format_ident!("new") } else { format_ident!("expected") };
         quote!(#[doc = #doc] static #name: Markers = Markers::#new(const { &[#(#markers),*] });)
     });
@@ -96,7 +97,8 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
     let ends = end(program, &states);
     let ends_do = states.iter().any(|(_, state)| state.end.as_ref().is_some_and(|actions| !actions.is_empty()));
     let io_at_end = if ends_do { quote!(io) } else { quote!(_io) };
-    let data = data(program, &used);
+    let data = data(program, &used, &shared);
+    let constants_of_states = &shared.constants;
     let grammar = self::grammar::items(program);
     quote! {
         use #runtime::abi_3::*;
@@ -122,6 +124,7 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
         }
 
         #(#constants)*
+        #(#constants_of_states)*
         #(#markers)*
         #(#shapes)*
 
@@ -149,7 +152,7 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
 }
 
 /// The program as a constant. Grammars are made from it, and streams begin with it.
-fn data(program: &Program, used: &[bool]) -> TokenStream {
+fn data(program: &Program, used: &[bool], shared: &Shared) -> TokenStream {
     let name = |id: StateId| state_name(program, id);
     let states = program.states.iter().enumerate().map(|(index, state)| {
         let title = &*state.name;
@@ -166,11 +169,11 @@ fn data(program: &Program, used: &[bool]) -> TokenStream {
         let mut tokens = quote!(State::new(#title, #hole));
         if !state.transitions.is_empty() {
             let markers = format_ident!("{}_MARKERS", title);
-            let transitions = state.transitions.iter().map(|transition| transition_tokens(program, transition));
+            let transitions = state.transitions.iter().map(|transition| shared.transition(program, transition));
             tokens.extend(quote!(.markers(&#markers, const { &[#(#transitions),*] })));
         }
         if let Some(otherwise) = &state.otherwise {
-            let otherwise = transition_tokens(program, otherwise);
+            let otherwise = shared.transition(program, otherwise);
             tokens.extend(quote!(.otherwise(#otherwise)));
         }
         if let Some(end) = &state.end {
@@ -259,13 +262,6 @@ fn hole_tokens(state: &State, hole: &Hole) -> TokenStream {
     }
 }
 
-fn transition_tokens(program: &Program, transition: &Transition) -> TokenStream {
-    let (key, next) = (transition.key, state_name(program, transition.next));
-    let actions = actions_tokens(&transition.actions);
-    let recovery = (transition.origin == Origin::Recovery).then(|| quote!(.recovery()));
-    quote!(Transition::new(#key, #actions, #next) #recovery)
-}
-
 /// Which states can be reached in a turn.
 fn reachable(program: &Program) -> Vec<bool> {
     let mut used = vec![false; program.states.len()];
@@ -306,47 +302,6 @@ fn markers_doc(state: &State) -> String {
         false => "compared with the text at the current position".to_owned(),
     };
     format!(" The markers of this state: {}; {search}.", cores.join(", "))
-}
-
-fn marker(marker: &Marker) -> TokenStream {
-    let (core, before, after) = (&*marker.core, &*marker.before, &*marker.after);
-    let mut tokens = quote!(Marker::new(#core));
-    if !before.is_empty() || !after.is_empty() {
-        tokens.extend(quote!(.layout(#before, #after)));
-    }
-    match &marker.confirm {
-        Confirm::Nothing => {}
-        Confirm::Next(cores) => {
-            let cores = cores.iter().map(|core| &**core);
-            tokens.extend(quote!(.followed_by(const { &[#(text(#cores)),*] })));
-        }
-        Confirm::End(cores) => {
-            let cores = cores.iter().map(|core| &**core);
-            tokens.extend(quote!(.at_end(const { &[#(text(#cores)),*] })));
-        }
-    }
-    if !marker.names.is_empty() {
-        let names = marker.names.iter().map(|name| {
-            let (before, after) = (&*name.before, &*name.after);
-            let kind = match name.kind {
-                NameKind::Argument => quote!(NameKind::Argument),
-                NameKind::Function => quote!(NameKind::Function),
-            };
-            quote!(NextName::new(#kind, #before, #after))
-        });
-        tokens.extend(quote!(.or_named(const { &[#(#names),*] })));
-    }
-    if let Some(at) = marker.named {
-        let at = Literal::usize_unsuffixed(at);
-        tokens.extend(quote!(.with_name_at(#at)));
-    }
-    if marker.line {
-        tokens.extend(quote!(.on_line()));
-    }
-    if !marker.take {
-        tokens.extend(quote!(.peek()));
-    }
-    tokens
 }
 
 fn shape(state: &State) -> Option<TokenStream> {

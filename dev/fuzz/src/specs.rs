@@ -111,9 +111,12 @@ pub fn make_ready() {
 /// themselves.
 static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let mut names = HashSet::new();
-    for generator in
-        [include_str!("../../../codegen/src/rust/mod.rs"), include_str!("../../../codegen/src/rust/grammar.rs")]
-    {
+    for generator in [
+        include_str!("../../../codegen/src/rust/mod.rs"),
+        include_str!("../../../codegen/src/rust/actions.rs"),
+        include_str!("../../../codegen/src/rust/grammar.rs"),
+        include_str!("../../../codegen/src/rust/shared.rs"),
+    ] {
         identifiers(generator.parse().unwrap_or_default(), &mut names);
     }
     let runtime = quote!(::unjinja);

@@ -55,6 +55,46 @@ const AFTER_SECTION_END_3: StateId = StateId(8);
 
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(9);
+const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -216,18 +256,14 @@ pub static PROGRAM: Program = Program {
                     &START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -239,11 +275,11 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
@@ -256,53 +292,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -332,22 +329,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -368,36 +361,11 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             Transition::new(
                                 "tools.section_end",
                                 const { &[Action::EndCall] },
@@ -421,157 +389,62 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 CALL,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

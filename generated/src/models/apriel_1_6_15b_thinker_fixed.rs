@@ -64,6 +64,64 @@ const CONTENT_2: StateId = StateId(11);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START: StateId = StateId(12);
+const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_CONTENT: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_2: Transition = Transition::new(
+        "content",
+        const { &[Action::OpenFence] },
+        CONTENT_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -277,46 +335,22 @@ pub static PROGRAM: Program = Program {
                     &START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "turn.assistant_start",
                                     &[],
                                     AFTER_TURN_ASSISTANT_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_2,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -328,46 +362,17 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_CONTENT_B,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_2,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -377,21 +382,17 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -421,11 +422,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -434,11 +435,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -459,36 +456,11 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             Transition::new(
                                 "tools.section_end",
                                 const { &[Action::EndCall] },
@@ -518,204 +490,86 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 CALL,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_B,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
                         ]
                     },
                 )
@@ -725,46 +579,17 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_ASSISTANT_START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_CONTENT_B,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_2,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )

@@ -88,20 +88,156 @@ const AFTER_ARGUMENTS: StateId = StateId(19);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(20);
+const MARKER_SEED_EOS: Marker = Marker::new("<seed:eos>")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_AFTER_TURN_END: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_ARGUMENT_NAME: Transition = Transition::new(
+    "tools.arguments.name_prefix",
+    &[],
+    ARGUMENT_NAME,
+);
+const TO_AFTER_FUNCTION_CLOSE_3: Transition = Transition::new(
+    "tools.function.close",
+    &[],
+    AFTER_FUNCTION_CLOSE_3,
+);
+const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_3,
+);
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        AFTER_PER_CALL_START_2,
+    )
+    .recovery();
+const TO_CALL_NAME_2: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new(
+        "",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:bos>assistant`, `<seed:think>`, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -117,16 +253,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `````, `<function=`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -142,16 +269,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:think>`, `<function=`, `<seed:tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -181,16 +299,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -250,16 +359,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -280,16 +380,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -311,16 +402,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const { &[Marker::new(
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -339,16 +421,7 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -367,16 +440,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<function=`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -441,16 +505,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -470,16 +525,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -498,16 +544,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<seed:think>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<seed:eos>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -575,33 +612,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -614,37 +634,20 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_START_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -655,31 +658,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -734,16 +724,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -768,21 +753,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -793,15 +766,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -851,194 +820,45 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    AFTER_PER_CALL_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    AFTER_PER_CALL_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
@@ -1072,41 +892,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::EndCalls] },
                                 AFTER_TURN_END,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_END_3,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -1158,154 +949,44 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_PER_CALL_START_2,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_START_2_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_2", None)
                 .markers(
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_START_2_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1319,7 +1000,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
@@ -1372,203 +1053,47 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    AFTER_PER_CALL_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    AFTER_PER_CALL_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -1576,27 +1101,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_START_2,
                         ]
                     },
                 )

@@ -61,30 +61,130 @@ const AFTER_SECTION_END_3: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(11);
+const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN: Marker = Marker::new(
+        "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>",
+    )
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const MARKER_END_OF_TURN_TOKEN: Marker = Marker::new("<|END_OF_TURN_TOKEN|>")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const TO_AFTER_TURN_END_3: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_3,
+    )
+    .recovery();
+const TO_START: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START,
+);
+const TO_CONTENT: Transition = Transition::new(
+    "content.start",
+    const { &[Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+    "content.end",
+    const { &[Action::CloseContent] },
+    CONTENT,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_3,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_3_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+    "content.start",
+    const { &[Action::EndCalls, Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_F: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCalls, Action::CloseContent] },
+    CONTENT,
+);
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_G: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|END_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -108,26 +208,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|END_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -156,26 +238,8 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|END_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -209,26 +273,8 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|END_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -246,26 +292,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|END_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -285,26 +313,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|END_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -322,26 +332,8 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|END_OF_TURN_TOKEN|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -414,31 +406,14 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_START,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
                             Transition::new(
                                     "reasoning.end",
                                     const { &[Action::Unparsed] },
@@ -451,47 +426,13 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -503,26 +444,17 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -574,16 +506,11 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -592,26 +519,10 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_START,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -622,15 +533,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_3).recovery(),
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                         ]
                     },
                 )
@@ -650,46 +557,13 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
                             Transition::new(
                                 "tools.section_end",
                                 const { &[Action::EndCall] },
@@ -740,238 +614,80 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 CALL,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

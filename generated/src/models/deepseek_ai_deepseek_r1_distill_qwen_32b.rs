@@ -79,20 +79,160 @@ const UNPARSED_2: StateId = StateId(16);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_6: StateId = StateId(17);
+const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const MARKER_TOOL_CALL_BEGIN: Marker = Marker::new("<｜tool▁call▁begin｜>")
+    .layout("\n", "");
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CONTENT: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_F: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -108,16 +248,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -140,16 +271,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -183,16 +305,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -240,22 +353,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
@@ -273,22 +377,13 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
@@ -306,23 +401,14 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```").layout("\n", ""),
-        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
@@ -340,16 +426,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -381,22 +458,13 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<｜tool▁call▁begin｜>").layout("\n", ""),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
@@ -461,33 +529,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_START_2,
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -500,21 +551,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_START_2,
                             Transition::new(
                                     "tools.function.close",
                                     const { &[Action::Unparsed] },
@@ -539,40 +581,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -583,31 +597,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -668,16 +669,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.function.close",
                                     &[],
@@ -696,21 +692,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_START_2,
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -721,15 +705,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -785,64 +765,17 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_B,
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::EndCalls, Action::Unparsed] },
@@ -855,35 +788,11 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
@@ -897,125 +806,24 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_START_2_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -1025,130 +833,29 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.function.close",
                                 &[],
                                 AFTER_FUNCTION_CLOSE_4,
                             ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_START_2_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -1166,65 +873,22 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_SECTION_END_3_B,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1233,7 +897,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_FUNCTION_CLOSE_4", None)
                 .markers(
@@ -1279,73 +943,22 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_6_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

@@ -91,20 +91,184 @@ const AFTER_ARGUMENTS: StateId = StateId(20);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(21);
+const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME: Marker = Marker::new("<｜DSML｜invoke name=\"")
+    .layout("\n", "");
+const MARKER_DSML_FUNCTION_CALLS: Marker = Marker::new("<｜DSML｜function_calls>")
+    .layout("\n\n", "");
+const MARKER_DSML_FUNCTION_CALLS_B: Marker = Marker::new("</｜DSML｜function_calls>")
+    .layout("\n", "");
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_FUNCTION_NAME_PREFIX_2: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::Unparsed] },
+        AFTER_FUNCTION_NAME_PREFIX_2,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Unparsed] },
+        AFTER_FUNCTION_NAME_PREFIX_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CALL_NAME_2: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::Speculate] },
+    CALL_NAME_2,
+);
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_ARGUMENT_NAME: Transition = Transition::new(
+    "tools.arguments.name_prefix",
+    &[],
+    ARGUMENT_NAME,
+);
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_C: Transition = Transition::new(
+    "tools.function.close",
+    const { &[Action::EndCall] },
+    AFTER_FUNCTION_NAME_PREFIX_2,
+);
+const TO_CALL_NAME_2_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "",
+        const { &[Action::EndCallIncomplete, Action::HoldBack] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "tools.arguments.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -113,24 +277,15 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -143,32 +298,23 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</｜DSML｜function_calls>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
@@ -190,16 +336,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -209,8 +346,8 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜DSML｜function_calls>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
@@ -249,7 +386,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `<｜DSML｜invoke name=\"`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<｜DSML｜invoke name=\"").layout("\n", "")]
+    &[MARKER_DSML_INVOKE_NAME]
 });
 
 /// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`; compared with the text at the current position.
@@ -264,46 +401,28 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -312,43 +431,34 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("{").peek(),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
@@ -360,16 +470,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -379,8 +480,8 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜DSML｜function_calls>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
@@ -396,27 +497,18 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
@@ -464,16 +556,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -481,59 +564,41 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("</｜DSML｜function_calls>").layout("\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<｜end▁of▁sentence｜>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -541,8 +606,8 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
-        Marker::new("<｜DSML｜invoke name=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜function_calls>").layout("\n\n", ""),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
@@ -601,16 +666,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "turn.assistant_start",
                                     &[],
@@ -618,21 +678,9 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("reasoning.empty", &[], CONTENT),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -645,21 +693,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_START_2,
                             Transition::new(
                                     "tools.arguments.name_prefix",
                                     const { &[Action::Unparsed] },
@@ -696,16 +735,8 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -716,31 +747,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -795,16 +813,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -823,21 +836,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -848,15 +849,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -867,18 +864,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_FUNCTION_NAME_PREFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_FUNCTION_NAME_PREFIX_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartKnown] },
@@ -905,18 +892,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_FUNCTION_NAME_PREFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_FUNCTION_NAME_PREFIX_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
@@ -930,68 +907,17 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_PREFIX_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME_2,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_B,
                             Transition::new(
                                     "tools.arguments.name_prefix",
                                     const { &[Action::EndCalls, Action::Unparsed] },
@@ -1010,11 +936,7 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
@@ -1028,256 +950,48 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_NAME_PREFIX_2,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Speculate,
-                                        ]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::HoldBack] },
-                            UNPARSED_2,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_2)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_NAME_PREFIX_2,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.name_prefix",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Speculate,
-                                        ]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -1311,78 +1025,31 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_START_2_B,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1415,77 +1082,22 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_PREFIX_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME_2,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
@@ -1527,265 +1139,50 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_NAME_PREFIX_2,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Speculate,
-                                        ]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::HoldBack] },
-                            UNPARSED_2,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_2)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_NAME_PREFIX_2,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.name_prefix",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Unparsed,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Speculate,
-                                        ]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::HoldBack] },
-                            UNPARSED_2,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_2)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_TURN_ASSISTANT_START_2", None)
                 .markers(
@@ -1793,32 +1190,15 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("reasoning.empty", &[], CONTENT),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )

@@ -49,19 +49,39 @@ const CALL: StateId = StateId(6);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(7);
+const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
+    .at_end(const {
+        &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `functools`; searched for by `<`, ``` and `f` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -90,15 +110,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eot_id|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -116,15 +128,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -135,15 +139,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `functools`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -198,20 +194,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
@@ -246,13 +233,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -264,26 +248,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT,
                         ]
                     },
                 )
@@ -307,30 +282,10 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::EndCalls] },
                                 AFTER_TURN_END,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                         ]
                     },
                 )
@@ -347,30 +302,10 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 AFTER_TURN_END,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },

@@ -88,6 +88,126 @@ const AFTER_ARGUMENTS: StateId = StateId(19);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(20);
+const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
+    .followed_by(const { &[text("<tool_call>"), text("<think>")] })
+    .peek();
+const MARKER_ARG_KEY: Marker = Marker::new("<arg_key>")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const { &[NextName::new(NameKind::Argument, "", "</arg_key>")] })
+    .on_line()
+    .peek();
+const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CONTENT: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::StartCall, Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "tokens.other",
+        const {
+            &[
+                Action::StartCall,
+                Action::EndCallIncomplete,
+                Action::EndCalls,
+                Action::OtherToken,
+            ]
+        },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_3,
+);
+const TO_CALL_NAME_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_ARGUMENT_NAME: Transition = Transition::new(
+    "tools.arguments.name_prefix",
+    &[],
+    ARGUMENT_NAME,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+        "",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        CONTENT,
+    )
+    .recovery();
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -265,15 +385,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<think>"),
                 ]
             }),
-        Marker::new("</tool_call>")
-            .followed_by(const { &[text("<tool_call>"), text("<think>")] })
-            .peek(),
-        Marker::new("<arg_key>")
-            .layout("\n", "")
-            .followed_by(const { &[] })
-            .or_named(const { &[NextName::new(NameKind::Argument, "", "</arg_key>")] })
-            .on_line()
-            .peek(),
+        MARKER_TOOL_CALL,
+        MARKER_ARG_KEY,
     ]
 });
 
@@ -311,15 +424,8 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
                     text("<think>"),
                 ]
             }),
-        Marker::new("</tool_call>")
-            .followed_by(const { &[text("<tool_call>"), text("<think>")] })
-            .peek(),
-        Marker::new("<arg_key>")
-            .layout("\n", "")
-            .followed_by(const { &[] })
-            .or_named(const { &[NextName::new(NameKind::Argument, "", "</arg_key>")] })
-            .on_line()
-            .peek(),
+        MARKER_TOOL_CALL,
+        MARKER_ARG_KEY,
     ]
 });
 
@@ -423,11 +529,11 @@ pub static PROGRAM: Program = Program {
                     &START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "turn.assistant_start",
                                     &[],
@@ -435,16 +541,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("reasoning.empty", &[], CONTENT),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -456,45 +554,22 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -504,21 +579,17 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -560,11 +631,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -577,16 +648,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -598,66 +661,11 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                        ]
-                                    },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                        ]
-                                    },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                        ]
-                                    },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                        ]
-                                    },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[
-                                            Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                        ]
-                                    },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools.arguments",
                                     const { &[Action::StartCall] },
@@ -718,32 +726,8 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[
-                                            Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OtherToken,
-                                        ]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
                             Transition::new(
                                     "content",
                                     const {
@@ -778,65 +762,15 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_START_2_B,
                         ]
                     },
                 )
@@ -865,115 +799,33 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_CALL_NAME,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_START_2_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_2", None)
                 .markers(
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_START_2_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -982,47 +834,28 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
                         ]
                     },
                 )
@@ -1088,83 +921,22 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS_NAME_SUFFIX_2", None)
                 .markers(
@@ -1227,179 +999,53 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_TURN_ASSISTANT_START_2", None)
                 .markers(
                     &AFTER_TURN_ASSISTANT_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("reasoning.empty", &[], CONTENT),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
                         ]
                     },
                 )

@@ -37,21 +37,28 @@ const AFTER_TURN_END: StateId = StateId(2);
 
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(3);
+const MARKER_END_OF_TURN: Marker = Marker::new("<end_of_turn>")
+    .layout("", "\n")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
 
 /// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<start_of_turn>model`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<end_of_turn>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -64,17 +71,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<end_of_turn>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_END_OF_TURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -126,16 +123,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                         ]
@@ -150,15 +142,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -168,15 +156,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )

@@ -85,41 +85,163 @@ const UNPARSED_2: StateId = StateId(18);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_3: StateId = StateId(19);
+const MARKER_TURN: Marker = Marker::new("<turn|>")
+    .layout("", "\n")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const MARKER_TOOL_RESPONSE: Marker = Marker::new("<|tool_response>")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const MARKER_CHANNEL: Marker = Marker::new("<channel|>")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const MARKER_CHANNEL_CHANNEL_THOUGHT: Marker = Marker::new("<|channel><|channel>thought")
+    .layout("", "\n");
+const TO_AFTER_TURN_END_4: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_4,
+    )
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CONTENT: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_4_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_4,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_PER_CALL_END_5,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_PER_CALL_END_5,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_FUNCTION_CLOSE: Transition = Transition::new(
+    "tools.function.close",
+    &[],
+    AFTER_FUNCTION_CLOSE,
+);
+const TO_AFTER_FUNCTION_CLOSE_B: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_FUNCTION_CLOSE,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_CLOSE_C: Transition = Transition::new(
+        "tools.per_call_end",
+        const { &[Action::MissingMarker(text("}"))] },
+        AFTER_FUNCTION_CLOSE,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_4_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_4,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_ARGUMENT_NAME: Transition = Transition::new(
+    "tools.arguments.separator",
+    &[],
+    ARGUMENT_NAME,
+);
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|tool_response>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<channel|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -127,7 +249,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|turn>model").layout("", "\n"),
         Marker::new("<|channel>thought").layout("", "\n"),
-        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|tool_call>call:"),
     ]
 });
@@ -135,44 +257,16 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<turn|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|tool_response>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<channel|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|channel>thought").layout("", "\n"),
-        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<channel|>"),
         Marker::new("<|\"|>"),
         Marker::new("<tool_call|>"),
@@ -193,37 +287,9 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<|tool_call>call:`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<turn|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|tool_response>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<channel|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -254,37 +320,9 @@ static START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|tool_response>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<channel|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -293,7 +331,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
-        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|tool_call>call:"),
     ]
 });
@@ -322,37 +360,9 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|tool_response>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<channel|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -362,7 +372,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
-        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
     ]
 });
 
@@ -379,37 +389,9 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|tool_response>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<channel|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -419,7 +401,7 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
-        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|\"|>"),
         Marker::new("<|turn>model"),
         Marker::new("<turn|>"),
@@ -470,37 +452,9 @@ static AFTER_ARGUMENTS_QUOTE_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|tool_response>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<channel|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -509,7 +463,7 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
-        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|tool_call>call:"),
     ]
 });
@@ -522,37 +476,9 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<turn|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<|tool_response>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
-        Marker::new("<channel|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -562,7 +488,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
-        Marker::new("<|channel><|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
     ]
 });
 
@@ -623,33 +549,16 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_START_2,
+                            TO_START_2,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -664,26 +573,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_START_2,
+                            TO_START_2,
                             Transition::new(
                                     "reasoning.end",
                                     const { &[Action::Unparsed] },
@@ -708,65 +604,16 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -779,26 +626,17 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -849,16 +687,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -867,21 +700,9 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_START_2,
+                            TO_START_2,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -892,15 +713,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_4).recovery(),
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                         ]
                     },
                 )
@@ -922,18 +739,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
                         ]
                     },
                 ),
@@ -942,107 +749,33 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_5,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_5)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_END_5,
+                            TO_AFTER_PER_CALL_END_5_B,
+                            TO_START_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::MissingMarker(text("}"))] },
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
                         ]
                     },
                 )
@@ -1052,51 +785,14 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_CLOSE_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
                             Transition::new(
                                 "tools.per_call_end",
                                 const { &[Action::EndCall] },
@@ -1113,20 +809,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_END_5,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
+                            TO_START_2_C,
+                            TO_START_2_C,
                             Transition::new(
                                     "tools.arguments.quote",
                                     const {
@@ -1143,78 +827,15 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
                         ]
                     },
                 )
@@ -1275,34 +896,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_QUOTE,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.arguments.separator",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::MissingMarker(text("}"))] },
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
                         ]
                     },
                 ),
@@ -1311,34 +909,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_QUOTE_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "tools.arguments.separator",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::MissingMarker(text("}"))] },
-                                    AFTER_FUNCTION_CLOSE,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
                         ]
                     },
                 ),
@@ -1347,69 +922,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_5_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_5,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_5)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_PER_CALL_END_5,
+                            TO_AFTER_PER_CALL_END_5_B,
+                            TO_START_2_B,
+                            TO_START_2_B,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1418,7 +942,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1445,77 +969,27 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
                                 AFTER_PER_CALL_START_2,
                             ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_5)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_END_5_B,
+                            TO_START_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

@@ -70,21 +70,120 @@ const AFTER_TOOLS: StateId = StateId(13);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(14);
+const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
+    .layout("", "\n")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CONTENT: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_3,
+);
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_PER_CALL_END_4,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_4_B: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_PER_CALL_END_4,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_4_C: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_PER_CALL_END_4,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -99,17 +198,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -126,17 +215,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -163,17 +242,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -205,17 +274,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -231,17 +290,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -259,17 +308,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -285,17 +324,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -311,17 +340,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -337,17 +356,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -427,28 +436,15 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_START_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -461,44 +457,21 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -509,26 +482,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -571,16 +535,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -589,16 +548,8 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_START_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -609,15 +560,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -637,64 +584,16 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_START_2_B,
                         ]
                     },
                 )
@@ -704,197 +603,61 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 CALL,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_3", None)
                 .markers(
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_4)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_END_4_B,
+                            TO_AFTER_PER_CALL_END_4_C,
+                            TO_START_2_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_4", None)
                 .markers(
                     &AFTER_PER_CALL_END_4_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_END_4)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_END_4_B,
+                            TO_AFTER_PER_CALL_END_4_C,
+                            TO_START_2_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -903,81 +666,27 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -985,39 +694,20 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
                         ]
                     },
                 )

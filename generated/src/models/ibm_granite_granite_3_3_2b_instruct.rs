@@ -61,15 +61,98 @@ const AFTER_CALL: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_REASONING_END_2: StateId = StateId(11);
+const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
+    .layout("", "\n")
+    .at_end(const {
+        &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new("turn.assistant_start", &[], CONTENT)
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+    "content.start",
+    const { &[Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+    "content.end",
+    const { &[Action::CloseContent] },
+    CONTENT,
+);
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_REASONING_END_2: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_REASONING_END_2,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+    "content.start",
+    const { &[Action::EndCalls, Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_F: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCalls, Action::CloseContent] },
+    CONTENT,
+);
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_G: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -86,11 +169,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|tool_call|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -109,11 +188,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -135,11 +210,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -170,11 +241,7 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -190,11 +257,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -212,11 +275,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -284,38 +343,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_START_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -328,29 +365,13 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_START_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::Unparsed] },
@@ -363,23 +384,9 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -390,14 +397,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -439,36 +442,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_START_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -479,13 +462,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -510,30 +490,10 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::EndCalls] },
                                 AFTER_TURN_END,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                     "reasoning.end",
                                     const { &[Action::EndCall] },
@@ -579,128 +539,46 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 CALL,
                             ),
                             Transition::new("tools", &[], AFTER_REASONING_END_2),
-                            Transition::new("reasoning.end", &[], AFTER_REASONING_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_2_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_REASONING_END_2", None)
                 .markers(
                     &AFTER_REASONING_END_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_REASONING_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_2_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

@@ -64,15 +64,89 @@ const AFTER_TOOLS: StateId = StateId(11);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(12);
+const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
+    .layout("", "\n")
+    .at_end(const {
+        &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new("turn.assistant_start", &[], CONTENT)
+    .recovery();
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_3,
+);
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_PER_CALL_END_4,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -86,11 +160,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -110,11 +180,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -142,11 +208,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -159,11 +221,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -178,11 +236,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -195,11 +249,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -212,11 +262,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -229,11 +275,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|end_of_text|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
-            }),
+        MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
@@ -296,23 +338,13 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -325,37 +357,19 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -386,25 +400,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -415,13 +421,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -441,45 +444,13 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
                         ]
                     },
                 )
@@ -489,152 +460,52 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 CALL,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_3", None)
                 .markers(
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_END_4,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_4", None)
                 .markers(
                     &AFTER_PER_CALL_END_4_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_END_4,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -643,62 +514,24 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -706,32 +539,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
                         ]
                     },
                 )

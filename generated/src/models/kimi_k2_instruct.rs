@@ -73,20 +73,162 @@ const UNPARSED_3: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_5: StateId = StateId(15);
+const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new("turn.assistant_start", &[], CONTENT)
+    .recovery();
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_F: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_UNPARSED_2: Transition = Transition::new(
+        "",
+        const { &[Action::HoldBack] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CALL_NAME_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_END_3,
+);
+const TO_CONTENT_G: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_H: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_I: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_J: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_K: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -102,16 +244,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -145,16 +278,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -195,16 +319,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -228,16 +343,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -261,16 +367,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -294,16 +391,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -328,16 +416,7 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -363,16 +442,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_end|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -434,30 +504,15 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_AFTER_SECTION_START_2,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -470,16 +525,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::Unparsed] },
@@ -510,46 +560,13 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_AFTER_SECTION_START_2,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -592,16 +609,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -614,16 +626,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_AFTER_SECTION_START_2,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -634,15 +638,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -690,244 +690,52 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_2)
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_2)
                 .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -937,127 +745,24 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -1075,58 +780,20 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_SECTION_END_3_B,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2_B,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1135,7 +802,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_K)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1168,66 +835,20 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_4_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_K)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1266,116 +887,32 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_5_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
                                 AFTER_PER_CALL_START_2,
                             ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_END_3,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_2)
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_2)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

@@ -73,21 +73,105 @@ const UNPARSED_2: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(15);
+const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
+    .layout("", "\n")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CONTENT: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CALL_NAME_B: Transition = Transition::new(
+    "tools.separator",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_SECTION_END_5: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_5,
+);
+const TO_AFTER_SECTION_END_6: Transition = Transition::new(
+        "tools.section_end",
+        &[],
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CALL_NAME_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.function.close",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::MissingMarker(text(")")), Action::EndCall] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -101,17 +185,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -136,17 +210,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -181,17 +245,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -242,17 +296,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
 static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -271,17 +315,7 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -331,23 +365,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -360,16 +385,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
@@ -388,35 +408,11 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -447,27 +443,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -478,15 +465,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -508,18 +491,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
                         ]
                     },
                 ),
@@ -528,57 +501,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.separator",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_5,
-                            ),
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_6,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_SECTION_END_5,
+                            TO_AFTER_SECTION_END_6,
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::EndCalls, Action::Unparsed] },
@@ -591,35 +522,11 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::EndCalls, Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
@@ -633,33 +540,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const {
-                                        &[Action::MissingMarker(text(")")), Action::EndCall]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const {
-                                        &[Action::MissingMarker(text(")")), Action::EndCall]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -695,33 +579,10 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 ARGUMENT_NAME,
                             ),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_START_2,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const {
-                                        &[Action::MissingMarker(text(")")), Action::EndCall]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const {
-                                        &[Action::MissingMarker(text(")")), Action::EndCall]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 ),
@@ -737,56 +598,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_6_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_6,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_SECTION_END_6,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -813,66 +636,20 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.separator",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_5,
-                            ),
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_6,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_SECTION_END_5,
+                            TO_AFTER_SECTION_END_6,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

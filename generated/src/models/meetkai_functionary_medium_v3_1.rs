@@ -67,19 +67,126 @@ const UNPARSED_2: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_SECTION_END_5: StateId = StateId(13);
+const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
+    .at_end(const {
+        &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
+    });
+const MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID: Marker = Marker::new(
+    "<|start_header_id|>assistant<|end_header_id|>",
+);
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new("turn.assistant_start", &[], CONTENT)
+    .recovery();
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_CLOSE_3: Transition = Transition::new(
+    "tools.function.close",
+    const { &[Action::EndCall] },
+    AFTER_FUNCTION_CLOSE_3,
+);
+const TO_CALL_NAME_B: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_END_3,
+);
+const TO_CONTENT_F: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_G: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_H: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_CONTENT_I: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<function=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -93,21 +200,13 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eom_id|>"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("```"),
@@ -127,15 +226,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<function=`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -162,15 +253,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const { &[Marker::new(">")
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -178,7 +261,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</function>"),
         Marker::new("<function="),
         Marker::new("<|eom_id|>"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
     ]
@@ -187,15 +270,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -203,7 +278,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("<function="),
         Marker::new("<|eom_id|>"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("```"),
@@ -213,15 +288,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -229,7 +296,7 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<|eom_id|>"),
         Marker::new("</function>"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("```"),
@@ -239,15 +306,7 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<function=`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -261,22 +320,14 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<|eom_id|>"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
     ]
@@ -290,15 +341,7 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<|eom_id|>`, `</function>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -347,23 +390,13 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -376,49 +409,21 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -455,14 +460,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.function.close",
                                     &[],
@@ -475,11 +476,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -490,13 +487,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -520,74 +514,17 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
                         ]
                     },
                 )
@@ -597,74 +534,17 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OtherToken]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
                             Transition::new(
                                     "content",
                                     const {
@@ -690,51 +570,14 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_CLOSE_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::EndCalls, Action::Unparsed] },
@@ -772,41 +615,12 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_3_C,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -821,7 +635,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_I)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -829,44 +643,20 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tokens.other",
-                                    const { &[Action::OtherToken] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
                         ]
                     },
                 )
@@ -890,55 +680,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_5_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_I)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

@@ -58,51 +58,111 @@ const AFTER_TOOLS: StateId = StateId(9);
 
 /// Only markers may come here.
 const AFTER_CALL_3: StateId = StateId(10);
+const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
+    .at_end(const {
+        &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
+    });
+const MARKER: Marker = Marker::new("[").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("{").followed_by(const { &[text("\"")] }).peek();
+const MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID: Marker = Marker::new(
+    "<|start_header_id|>assistant<|end_header_id|>",
+);
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new("turn.assistant_start", &[], CONTENT)
+    .recovery();
+const TO_CALL: Transition = Transition::new(
+    "tools",
+    const { &[Action::Speculate] },
+    CALL,
+);
+const TO_CALL_2: Transition = Transition::new(
+    "tools",
+    const { &[Action::Speculate] },
+    CALL_2,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new(
+    "tools",
+    const { &[Action::Speculate] },
+    AFTER_TOOLS,
+);
+const TO_CALL_B: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCalls, Action::Speculate] },
+    CALL,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
-        Marker::new("[").followed_by(const { &[text("{")] }),
-        Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
+        MARKER,
+        MARKER_B,
     ]
 });
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
         Marker::new("```"),
-        Marker::new("[").followed_by(const { &[text("{")] }),
-        Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
+        MARKER,
+        MARKER_B,
     ]
 });
 
@@ -119,21 +179,13 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<|start_header_id|>assistant<|end_header_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
     ]
 });
@@ -141,15 +193,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -160,15 +204,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -179,51 +215,33 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new(";"),
-        Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
-        Marker::new("[").followed_by(const { &[text("{")] }),
+        MARKER_B,
+        MARKER,
     ]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").followed_by(const { &[text("\"")] }).peek()]
-});
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|eot_id|>")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                ]
-            }),
+        MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
-        Marker::new("[").followed_by(const { &[text("{")] }),
-        Marker::new("{").followed_by(const { &[text("\"")] }).peek(),
+        MARKER,
+        MARKER_B,
     ]
 });
 
@@ -287,28 +305,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new("turn.assistant_start", &[], CONTENT)
-                                .recovery(),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                CALL,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                CALL_2,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CALL,
+                            TO_CALL_2,
                         ]
                     },
                 )
@@ -321,42 +325,20 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                CALL,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                CALL_2,
-                            ),
+                            TO_CALL,
+                            TO_CALL_2,
                         ]
                     },
                 )
@@ -367,13 +349,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -385,32 +364,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
                         ]
                     },
                 )
@@ -423,35 +388,11 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                         ]
                     },
                 )
@@ -466,35 +407,11 @@ pub static PROGRAM: Program = Program {
                     &CALL_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                         ]
                     },
                 )
@@ -506,59 +423,19 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                CALL_2,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS,
+                            TO_CALL_2,
+                            TO_CALL_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
@@ -570,50 +447,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                CALL,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_CALL,
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL,
-                            ),
+                            TO_CALL_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -622,7 +467,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

@@ -64,21 +64,93 @@ const AFTER_TOOLS: StateId = StateId(11);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(12);
+const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
+    .layout("", "\n")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CONTENT: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_3,
+);
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_PER_CALL_END_4,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -92,17 +164,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -123,17 +185,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -163,17 +215,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -187,17 +229,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -213,17 +245,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -237,17 +259,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -261,17 +273,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -285,17 +287,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -358,23 +350,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -387,39 +370,20 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -450,27 +414,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -481,15 +436,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -509,51 +460,14 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
                         ]
                     },
                 )
@@ -563,170 +477,55 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 CALL,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_3", None)
                 .markers(
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_END_4,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_4", None)
                 .markers(
                     &AFTER_PER_CALL_END_4_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_END_4,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -735,68 +534,25 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -804,34 +560,19 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT,
+                            TO_CONTENT_B,
                         ]
                     },
                 )

@@ -82,21 +82,151 @@ const AFTER_ARGUMENTS: StateId = StateId(17);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(18);
+const MARKER_E: Marker = Marker::new("[e~[")
+    .layout("", "\n")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_START: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_TURN_END: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_ARGUMENT_NAME: Transition = Transition::new(
+    "tools.arguments.name_prefix",
+    &[],
+    ARGUMENT_NAME,
+);
+const TO_AFTER_FUNCTION_CLOSE_3: Transition = Transition::new(
+    "tools.function.close",
+    const { &[Action::EndCall] },
+    AFTER_FUNCTION_CLOSE_3,
+);
+const TO_CALL_NAME_2: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_B: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenReasoning] },
+        START,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new(
+        "",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START,
+);
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -112,17 +242,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -152,17 +272,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -222,17 +332,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -253,17 +353,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -287,17 +377,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -316,17 +396,7 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -381,17 +451,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -411,17 +471,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -440,17 +490,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("[e~[")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -500,37 +540,20 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START,
-                            ),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_START,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -541,31 +564,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -616,16 +626,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -650,21 +655,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_START,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_START_2,
                         ]
                     },
                 )
@@ -675,15 +668,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -733,208 +722,45 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Speculate,
-                                        ]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Speculate,
-                                        ]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
@@ -963,41 +789,12 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_CLOSE_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
@@ -1008,114 +805,47 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_SECTION_END_3,
                             ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_START_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_END_3)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START,
-                            ),
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_START_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new(
-                                "tools.section_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
@@ -1157,217 +887,47 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Speculate,
-                                        ]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::Speculate,
-                                        ]
-                                    },
-                                    AFTER_SECTION_START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -1375,27 +935,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START,
-                            ),
+                            TO_START,
                         ]
                     },
                 )

@@ -46,6 +46,25 @@ const CALL_ID: StateId = StateId(5);
 
 /// The arguments, as one JSON value.
 const ARGUMENTS: StateId = StateId(6);
+const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[CALL_ID]`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
@@ -135,11 +154,11 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "tools.call_id.prefix",
                                     const { &[Action::Unparsed] },
@@ -152,11 +171,7 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -205,41 +220,12 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -263,36 +249,11 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCall, Action::Speculate] },

@@ -55,6 +55,46 @@ const ARGUMENTS: StateId = StateId(8);
 
 /// Only markers may come here.
 const AFTER_REASONING_END_2: StateId = StateId(9);
+const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_START: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_REASONING_END_2: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_REASONING_END_2,
+    )
+    .recovery();
+const TO_START_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START,
+);
+const TO_CONTENT: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
@@ -183,16 +223,12 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START,
-                            ),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_START,
                             Transition::new(
                                     "reasoning.end",
                                     const { &[Action::Unparsed] },
@@ -205,11 +241,7 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -219,11 +251,11 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -266,23 +298,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_START,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -313,88 +337,29 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new("reasoning.end", &[], AFTER_REASONING_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_CALL_NAME,
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -428,43 +393,13 @@ pub static PROGRAM: Program = Program {
                     &AFTER_REASONING_END_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_REASONING_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_B,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -473,7 +408,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),

@@ -43,6 +43,20 @@ const CALL: StateId = StateId(4);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(5);
+const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
@@ -135,11 +149,11 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
@@ -178,36 +192,11 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             Transition::new(
                                 "tools.section_start",
                                 const {
@@ -226,36 +215,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },

@@ -91,27 +91,213 @@ const AFTER_ARGUMENTS: StateId = StateId(20);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(21);
+const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
+    .layout("", "\n")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
+const MARKER_IM_START_ASSISTANT: Marker = Marker::new("<|im_start|>assistant")
+    .layout("", "\n");
+const MARKER_FUNCTION: Marker = Marker::new("</function>")
+    .layout("\n", "")
+    .followed_by(const {
+        &[
+            text("</tool_call>"),
+            text("<tool_call>"),
+            text("<function="),
+            text("<think>"),
+            text("<|im_end|>"),
+        ]
+    })
+    .peek();
+const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
+    .layout("\n", "")
+    .followed_by(const {
+        &[text("<tool_call>"), text("<function="), text("<think>"), text("<|im_end|>")]
+    })
+    .peek();
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CONTENT: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_ARGUMENT_NAME: Transition = Transition::new(
+    "tools.arguments.name_prefix",
+    &[],
+    ARGUMENT_NAME,
+);
+const TO_AFTER_FUNCTION_CLOSE_3: Transition = Transition::new(
+    "tools.function.close",
+    &[],
+    AFTER_FUNCTION_CLOSE_3,
+);
+const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_3,
+);
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        AFTER_PER_CALL_START_2,
+    )
+    .recovery();
+const TO_CALL_NAME_2: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndArgument, Action::MissingMarker(text("</parameter>"))] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B: Transition = Transition::new(
+        "tools.per_call_end",
+        const { &[Action::EndArgument, Action::MissingMarker(text("</parameter>"))] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndArgument] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+    )
+    .recovery();
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<function=`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|im_start|>assistant").layout("", "\n"),
+        MARKER_IM_START_ASSISTANT,
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<function="),
         Marker::new("<tool_call>").layout("\n", "\n"),
@@ -121,17 +307,7 @@ static START_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -149,17 +325,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<function=`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -183,26 +349,13 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 
 /// The markers of this state: `<|im_start|>assistant`, `<think>`; compared with the text at the current position.
 static START_2_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("<|im_start|>assistant").layout("", "\n"),
-        Marker::new("<think>").layout("", "\n"),
-    ]
+    &[MARKER_IM_START_ASSISTANT, Marker::new("<think>").layout("", "\n")]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<function=`, `<tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -262,17 +415,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -293,17 +436,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -327,17 +460,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -356,17 +479,7 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -385,17 +498,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<function=`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -427,29 +530,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<|im_end|>"),
                 ]
             }),
-        Marker::new("</function>")
-            .layout("\n", "")
-            .followed_by(const {
-                &[
-                    text("</tool_call>"),
-                    text("<tool_call>"),
-                    text("<function="),
-                    text("<think>"),
-                    text("<|im_end|>"),
-                ]
-            })
-            .peek(),
-        Marker::new("</tool_call>")
-            .layout("\n", "")
-            .followed_by(const {
-                &[
-                    text("<tool_call>"),
-                    text("<function="),
-                    text("<think>"),
-                    text("<|im_end|>"),
-                ]
-            })
-            .peek(),
+        MARKER_FUNCTION,
+        MARKER_TOOL_CALL,
         Marker::new("<parameter=")
             .layout("\n", "")
             .followed_by(const { &[] })
@@ -491,46 +573,15 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
                     text("<|im_end|>"),
                 ]
             }),
-        Marker::new("</function>")
-            .layout("\n", "")
-            .followed_by(const {
-                &[
-                    text("</tool_call>"),
-                    text("<tool_call>"),
-                    text("<function="),
-                    text("<think>"),
-                    text("<|im_end|>"),
-                ]
-            })
-            .peek(),
-        Marker::new("</tool_call>")
-            .layout("\n", "")
-            .followed_by(const {
-                &[
-                    text("<tool_call>"),
-                    text("<function="),
-                    text("<think>"),
-                    text("<|im_end|>"),
-                ]
-            })
-            .peek(),
+        MARKER_FUNCTION,
+        MARKER_TOOL_CALL,
     ]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -550,17 +601,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</think>`, `<think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -579,17 +620,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        Marker::new("<|im_end|>")
-            .layout("", "\n")
-            .at_end(const {
-                &[
-                    text("</s>"),
-                    text("<eos>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                ]
-            }),
+        MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -657,33 +688,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -696,49 +710,22 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -749,31 +736,18 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -828,16 +802,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -862,21 +831,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_START_2,
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -887,15 +844,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2).recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -945,194 +898,45 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    AFTER_PER_CALL_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    AFTER_PER_CALL_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
@@ -1178,41 +982,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall, Action::EndCalls] },
                                 AFTER_TURN_END,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_END_3,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -1264,154 +1039,44 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_PER_CALL_START_2,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_START_2_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_2", None)
                 .markers(
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    &[],
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_START_2_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1425,7 +1090,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
@@ -1437,28 +1102,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndArgument] },
                                 AFTER_ARGUMENTS_VALUE_SUFFIX_3,
                             ),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const {
-                                        &[
-                                            Action::EndArgument,
-                                            Action::MissingMarker(text("</parameter>")),
-                                        ]
-                                    },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const {
-                                        &[
-                                            Action::EndArgument,
-                                            Action::MissingMarker(text("</parameter>")),
-                                        ]
-                                    },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B,
                             Transition::new(
                                     "tools.arguments.name_prefix",
                                     const {
@@ -1478,40 +1123,10 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_VALUE_2_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndArgument] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndArgument] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const {
-                                        &[
-                                            Action::EndArgument,
-                                            Action::MissingMarker(text("</parameter>")),
-                                        ]
-                                    },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const {
-                                        &[
-                                            Action::EndArgument,
-                                            Action::MissingMarker(text("</parameter>")),
-                                        ]
-                                    },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B,
                         ]
                     },
                 ),
@@ -1520,203 +1135,47 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.arguments.name_prefix",
-                                &[],
-                                ARGUMENT_NAME,
-                            ),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    AFTER_PER_CALL_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_ARGUMENT_NAME,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                                    AFTER_TURN_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    AFTER_PER_CALL_START_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.name_prefix",
-                                    const { &[Action::EndCallIncomplete, Action::Speculate] },
-                                    CALL_NAME_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCallIncomplete] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const {
-                                        &[
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenReasoning,
-                                        ]
-                                    },
-                                    START_2,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCallIncomplete, Action::EndCalls] },
-                            CONTENT,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -1724,39 +1183,20 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END_2)
-                                .recovery(),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
                         ]
                     },
                 )

@@ -76,6 +76,174 @@ const UNPARSED_2: StateId = StateId(15);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_END_6: StateId = StateId(16);
+const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE: Marker = Marker::new(
+    "<|start|>assistant<|channel|>analysis<|message|>",
+);
+const MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE: Marker = Marker::new(
+    "<|start|>assistant<|channel|>final<|message|>",
+);
+const MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
+    "<|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+);
+const MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE: Marker = Marker::new(
+    "<|start|>assistant<|channel|>final json<|message|>",
+);
+const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE: Marker = Marker::new(
+    "<|start|>assistant<|channel|>commentary<|message|>",
+);
+const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
+    "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+);
+const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE: Marker = Marker::new(
+    "<|start|>assistant<|channel|>commentary json<|message|>",
+);
+const MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
+    "<|channel|>final <|constrain|>json<|message|>",
+);
+const MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
+    "<|channel|>commentary <|constrain|>json<|message|>",
+);
+const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS: Marker = Marker::new(
+    "<|start|>assistant<|channel|>commentary to=functions.",
+);
+const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS: Marker = Marker::new(
+    "<|start|>assistant<|channel|>analysis to=functions.",
+);
+const MARKER_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new("<|constrain|>json<|message|>")
+    .layout(" ", "");
+const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
+    "<|channel|>analysis <|constrain|>json<|message|>",
+);
+const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_START_2: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT: Transition = Transition::new(
+    "content.start",
+    const { &[Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+    "content.end",
+    const { &[Action::CloseContent] },
+    CONTENT,
+);
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+        "tools.per_call_end",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_B: Transition = Transition::new(
+        "content.start",
+        const { &[Action::Unparsed, Action::OpenContent] },
+        AFTER_PER_CALL_START,
+    )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new(
+    "tools.function.name_suffix",
+    const { &[Action::StartCall] },
+    ARGUMENTS,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_3,
+);
+const TO_CALL_NAME_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
+    CONTENT,
+);
+const TO_START_2_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_F: Transition = Transition::new(
+    "content.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_G: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_ARGUMENTS_B: Transition = Transition::new(
+    "tools.function.name_suffix",
+    &[],
+    ARGUMENTS,
+);
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_PER_CALL_END_4,
+    )
+    .recovery();
+const TO_CONTENT_H: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCalls, Action::CloseContent] },
+    CONTENT,
+);
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_I: Transition = Transition::new(
+    "content.start",
+    const { &[Action::EndCalls, Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_J: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_CALL_NAME_C: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    CALL_NAME,
+);
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -87,27 +255,25 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|start|>assistant"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
     ]
@@ -122,20 +288,18 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
@@ -144,8 +308,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
     ]
@@ -162,8 +326,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
     ]
@@ -211,26 +375,24 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|call|>"),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
     ]
@@ -243,9 +405,9 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|constrain|>json<|message|>").layout(" ", ""),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
-        Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
+        MARKER_CONSTRAIN_JSON_MESSAGE,
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
         Marker::new("json<|message|>").layout(" ", ""),
         Marker::new("<|channel|>analysis json<|message|>"),
         Marker::new("<|constrain|>"),
@@ -263,26 +425,24 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
@@ -301,9 +461,9 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|constrain|>json<|message|>").layout(" ", ""),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
-        Marker::new("<|channel|>analysis <|constrain|>json<|message|>"),
+        MARKER_CONSTRAIN_JSON_MESSAGE,
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
         Marker::new("json<|message|>").layout(" ", ""),
         Marker::new("<|channel|>analysis json<|message|>"),
         Marker::new("<|constrain|>"),
@@ -321,26 +481,24 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|call|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
@@ -358,27 +516,25 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|call|>"),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
     ]
@@ -395,26 +551,24 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|call|>"),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
     ]
@@ -430,28 +584,26 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
     ]
@@ -473,26 +625,24 @@ static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|call|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
-        Marker::new("<|start|>assistant<|channel|>commentary to=functions."),
-        Marker::new("<|start|>assistant<|channel|>analysis to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>final json<|message|>"),
-        Marker::new("<|start|>assistant<|channel|>commentary<|message|>"),
-        Marker::new(
-            "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
-        ),
-        Marker::new("<|start|>assistant<|channel|>commentary json<|message|>"),
-        Marker::new("<|channel|>final <|constrain|>json<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
         Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>commentary <|constrain|>json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
     ]
@@ -537,123 +687,35 @@ pub static PROGRAM: Program = Program {
                     &START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_START_2,
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -665,139 +727,41 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_START_2,
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -807,46 +771,22 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -862,90 +802,20 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "reasoning.start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content.start",
-                                    const { &[Action::Unparsed, Action::OpenContent] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
+                            TO_AFTER_PER_CALL_START,
+                            TO_AFTER_PER_CALL_START,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
                             Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
@@ -972,127 +842,39 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_CONTENT_B,
+                            TO_START_2,
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -1104,51 +886,15 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartCall] },
-                                ARGUMENTS,
-                            ),
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartCall] },
@@ -1169,186 +915,34 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::CloseContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::CloseContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CONTENT_E,
+                            TO_START_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_E,
+                            TO_CONTENT_G,
                         ]
                     },
                 )
@@ -1368,51 +962,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                &[],
-                                ARGUMENTS,
-                            ),
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
                             Transition::new("tools.function.name_suffix", &[], CALL_ID)
                                 .recovery(),
                         ]
@@ -1424,191 +982,35 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_END_3,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::CloseContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::CloseContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CONTENT_E,
+                            TO_START_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_E,
+                            TO_CONTENT_G,
                             Transition::new(
                                     "content",
                                     const {
@@ -1634,446 +1036,116 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_CONTENT_H,
+                            TO_START_2_C,
+                            TO_START_2_C,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_H,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_4", None)
                 .markers(
                     &AFTER_PER_CALL_END_4_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    &[],
-                                    AFTER_PER_CALL_END_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_CONTENT_H,
+                            TO_START_2_C,
+                            TO_START_2_C,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_H,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
-                            Transition::new("turn.end", &[], AFTER_TURN_END).recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
+                            TO_START_2,
+                            TO_START_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -2097,155 +1169,42 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_6_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls] },
-                                    AFTER_TURN_END,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
                                 AFTER_PER_CALL_END_3,
                             ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "reasoning.start",
-                                const { &[Action::EndCalls, Action::OpenReasoning] },
-                                START_2,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const { &[Action::EndCalls, Action::CloseContent] },
-                                CONTENT,
-                            ),
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CONTENT_H,
+                            TO_START_2_C,
+                            TO_START_2_C,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
+                            TO_CONTENT_H,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),
