@@ -11,6 +11,7 @@ use unjinja_spec::FormatSpec;
 use crate::analysis::analyze_source;
 use crate::error::BuildError;
 use crate::files::{apply_overlay, read, read_spec};
+use crate::tools::{of_tools, type_items};
 
 /// The file that a parser is made from.
 #[derive(Clone, Debug)]
@@ -52,6 +53,7 @@ pub struct Build {
     overlay: Option<PathBuf>,
     committed: Option<PathBuf>,
     tools: Option<PathBuf>,
+    types: bool,
     runtime: TokenStream,
 }
 
@@ -65,6 +67,7 @@ impl Build {
             overlay: None,
             committed: None,
             tools: None,
+            types: false,
             runtime: quote!(::unjinja),
         }
     }
@@ -97,6 +100,13 @@ impl Build {
     /// grammar as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
     pub fn tools(mut self, path: impl Into<PathBuf>) -> Self {
         self.tools = Some(path.into());
+        self
+    }
+
+    /// Makes Rust types of the [`tools`](Self::tools): the enum `ToolCall`, which `Message::typed_calls` reads, and the module
+    /// `arguments`. Needs the feature `types` here and in the runtime.
+    pub fn types(mut self) -> Self {
+        self.types = true;
         self
     }
 
@@ -150,7 +160,8 @@ impl Build {
     /// The items of the parser's module: `Parser`, `parse`, `stream` and so on.
     ///
     /// # Errors
-    /// Those of [`spec`](Self::spec); specs that no parser can be made from; a file of tools that cannot be used.
+    /// Those of [`spec`](Self::spec); specs that no parser can be made from; a file of tools that cannot be used; types
+    /// without tools.
     pub fn tokens(&self) -> Result<TokenStream, BuildError> {
         self.tokens_of(&self.spec()?)
     }
@@ -158,18 +169,17 @@ impl Build {
     /// The items of the parser's module, for a spec that [`spec`](Self::spec) returned.
     ///
     /// # Errors
-    /// Specs that no parser can be made from; a file of tools that cannot be used.
+    /// Specs that no parser can be made from; a file of tools that cannot be used; types without tools.
     pub fn tokens_of(&self, spec: &FormatSpec) -> Result<TokenStream, BuildError> {
         let program = unjinja_codegen::program(spec)
             .map_err(|error| BuildError::Lower { path: self.input.path.clone(), error })?;
         let mut tokens = unjinja_codegen::rust::items(&program, &self.runtime);
         if let Some(path) = &self.tools {
             let with_tools = unjinja_codegen::rust::tool_items(&program, &read(path)?, &self.runtime);
-            let problem = |error: Box<dyn std::error::Error + Send + Sync>| BuildError::Tools {
-                path: path.clone(),
-                problem: error.to_string(),
-            };
-            tokens.extend(with_tools.map_err(problem)?);
+            tokens.extend(with_tools.map_err(of_tools(path))?);
+        }
+        if self.types {
+            tokens.extend(type_items(self.tools.as_deref(), &self.runtime)?);
         }
         Ok(tokens)
     }

@@ -86,6 +86,17 @@ pub enum BuildError {
         /// What is wrong with it.
         problem: String,
     },
+    /// No types can be made of a file of tools.
+    Types {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it: the tool, the path in its schema, the cause and what to do.
+        problem: String,
+    },
+    /// Types of tools were asked for, but no tools were given.
+    TypesWithoutTools,
+    /// Types of tools were asked for, but this crate was compiled without its feature `types`.
+    TypesNotCompiled,
     /// Two templates of a folder would get modules of the same name.
     SameName {
         /// The name of both modules.
@@ -126,9 +137,14 @@ impl BuildError {
             | Self::Spec { path, .. }
             | Self::OtherTemplate { spec: path, .. }
             | Self::Lower { path, .. }
-            | Self::Tools { path, .. } => Some(path),
+            | Self::Tools { path, .. }
+            | Self::Types { path, .. } => Some(path),
             Self::Several(errors) => errors.first().and_then(Self::path),
-            Self::SameName { .. } | Self::Code(_) | Self::NotABuildScript => None,
+            Self::TypesWithoutTools
+            | Self::TypesNotCompiled
+            | Self::SameName { .. }
+            | Self::Code(_)
+            | Self::NotABuildScript => None,
         }
     }
 
@@ -156,6 +172,9 @@ impl BuildError {
                 return error.problems.first().map_or(Cow::Borrowed(""), LowerProblem::expected);
             }
             Self::Tools { .. } => "a list of tools in OpenAI's form",
+            Self::Types { .. } => "tools with JSON schemas, and names that stay different in Rust",
+            Self::TypesWithoutTools => "a file of tools",
+            Self::TypesNotCompiled => "the feature `types`",
             Self::SameName { .. } => "templates with different names",
             Self::Code(_) => "valid Rust",
             Self::NotABuildScript => "a call from a build script",
@@ -177,7 +196,9 @@ impl BuildError {
             Self::Lower { error, .. } => {
                 Cow::Owned(error.problems.iter().map(LowerProblem::seen).collect::<Vec<_>>().join("; "))
             }
-            Self::Tools { problem, .. } | Self::Code(problem) => Cow::Borrowed(problem),
+            Self::Tools { problem, .. } | Self::Types { problem, .. } | Self::Code(problem) => Cow::Borrowed(problem),
+            Self::TypesWithoutTools => Cow::Borrowed("types, but no tools"),
+            Self::TypesNotCompiled => Cow::Borrowed("unjinja-build without its feature `types`"),
             Self::SameName { name, files: [first, second] } => {
                 Cow::Owned(format!("{first} and {second} are both called `{name}`"))
             }
@@ -201,6 +222,9 @@ impl BuildError {
             Self::OtherTemplate { .. } => "see what changed with `unjinja check`",
             Self::Lower { error, .. } => error.problems.first().map_or("", LowerProblem::next_step),
             Self::Tools { .. } => "pass the `tools` of a request: a JSON list",
+            Self::Types { .. } => "correct the file of tools, or do without types",
+            Self::TypesWithoutTools => "name the file of tools too",
+            Self::TypesNotCompiled => "switch on the feature `types`",
             Self::SameName { .. } => "rename one of the files",
             Self::Code(_) => "report this as a bug, with the template",
             Self::NotABuildScript => "call it from build.rs, or use `Templates::compile` with a path",
@@ -224,7 +248,11 @@ impl fmt::Display for BuildError {
                 template.display()
             ),
             Self::Lower { error, .. } => write!(f, "{error}"),
-            Self::Tools { path, problem } => write!(f, "{}: {problem}", path.display()),
+            Self::Tools { path, problem } | Self::Types { path, problem } => write!(f, "{}: {problem}", path.display()),
+            Self::TypesWithoutTools => f.write_str("types are made of tools, and no tools were given: name their file too"),
+            Self::TypesNotCompiled => f.write_str(
+                "types of tools need the feature `types`: of `unjinja` for the macros, else of `unjinja-build` and `unjinja`",
+            ),
             Self::SameName { name, files: [first, second] } => {
                 write!(f, "{first} and {second} would both become the module `{name}`: rename one of them")
             }

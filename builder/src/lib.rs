@@ -49,6 +49,7 @@ mod build;
 mod error;
 mod files;
 mod templates;
+mod tools;
 mod warning;
 
 pub use unjinja_analyzer::{ROUND_TRIPS, SourceExt};

@@ -10,7 +10,8 @@ use unjinja_spec::FormatSpec;
 
 use crate::analysis::analyze_source;
 use crate::error::{BuildError, FileAction};
-use crate::files::{apply_overlay, failed, write};
+use crate::files::{apply_overlay, failed, read, write};
+use crate::tools::{of_tools, type_items};
 use crate::warning::partial_warning;
 
 /// Compiles every template of a folder into `OUT_DIR/unjinja.rs`; call it from a build script.
@@ -47,6 +48,8 @@ pub fn compile_templates(folder: impl AsRef<Path>) -> Result<(), BuildError> {
 pub struct Templates {
     folder: PathBuf,
     specs: Option<PathBuf>,
+    tools: Option<PathBuf>,
+    types: bool,
     runtime: TokenStream,
     leaves_out_unsupported: bool,
 }
@@ -57,6 +60,8 @@ impl Templates {
         Self {
             folder: folder.as_ref().to_owned(),
             specs: None,
+            tools: None,
+            types: false,
             runtime: quote!(::unjinja),
             leaves_out_unsupported: false,
         }
@@ -71,6 +76,28 @@ impl Templates {
     /// A folder into which each spec is written as `NAME.toml`, for people to read.
     pub fn write_specs(mut self, folder: impl Into<PathBuf>) -> Self {
         self.specs = Some(folder.into());
+        self
+    }
+
+    /// A file of tools in OpenAI's form. Each module gets a function `tools()` that returns them, and their grammar as the
+    /// constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
+    pub fn tools(mut self, path: impl Into<PathBuf>) -> Self {
+        self.tools = Some(path.into());
+        self
+    }
+
+    /// Makes Rust types of the [`tools`](Self::tools), beside the modules, once for all templates: the enum `ToolCall`, which
+    /// `Message::typed_calls` reads, and the module `arguments`. Needs the feature `types` here and in the runtime.
+    ///
+    /// ```no_run
+    /// use unjinja_build::Templates;
+    ///
+    /// let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    /// Templates::new("templates").tools("tools.json").types().compile(out.join("unjinja.rs"))?;
+    /// # Ok::<(), unjinja_build::BuildError>(())
+    /// ```
+    pub fn types(mut self) -> Self {
+        self.types = true;
         self
     }
 
@@ -108,9 +135,18 @@ impl Templates {
     /// Writes one module per template and the function `all()` to `out`, and tells cargo what to watch.
     ///
     /// # Errors
-    /// Those of [`specs`](Self::specs), and specs that no parser can be made from; for all templates at once.
+    /// Those of [`specs`](Self::specs), and specs that no parser can be made from; for all templates at once. A file of tools
+    /// that cannot be used; types without tools.
     pub fn compile(self, out: impl AsRef<Path>) -> Result<(), BuildError> {
         println!("cargo::rerun-if-changed={}", self.folder.display());
+        let tools = match &self.tools {
+            Some(path) => {
+                println!("cargo::rerun-if-changed={}", path.display());
+                Some((path, read(path)?))
+            }
+            None => None,
+        };
+        let types = self.types.then(|| type_items(self.tools.as_deref(), &self.runtime)).transpose()?;
         let (mut names, mut modules, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for spec in self.specs()? {
             let info = &spec.template;
@@ -125,19 +161,27 @@ impl Templates {
                 println!("cargo::warning={}: no parser: {}", path.display(), spec.gaps.join("; ").replace('\n', " "));
                 continue;
             }
-            match unjinja_codegen::rust::module(&spec, &self.runtime) {
-                Ok(module) => {
-                    names.push(quote::format_ident!("{}", info.name));
-                    modules.push(module);
+            let program = match unjinja_codegen::program(&spec) {
+                Ok(program) => program,
+                Err(error) => {
+                    errors.push(BuildError::Lower { path, error });
+                    continue;
                 }
-                Err(error) => errors.push(BuildError::Lower { path, error }),
-            }
+            };
+            let of_tools = tools.as_ref().map(|(path, json)| {
+                unjinja_codegen::rust::tool_items(&program, json, &self.runtime).map_err(of_tools(path))
+            });
+            let of_tools = of_tools.transpose()?;
+            names.push(quote::format_ident!("{}", info.name));
+            modules.push(unjinja_codegen::rust::module_of(&program, &self.runtime, of_tools));
         }
         if let Some(error) = BuildError::of_all(errors) {
             return Err(error);
         }
         let (runtime, count) = (&self.runtime, names.len());
         let source = unjinja_codegen::rust::format(quote! {
+            #types
+
             #(#modules)*
 
             /// All parsers, in order of their names.

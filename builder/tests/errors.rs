@@ -94,6 +94,32 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Done {
 }
 
 #[test]
+fn errors_of_types_say_what_is_missing_or_wrong() -> Done {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("type_errors");
+    fs::create_dir_all(&root)?;
+    fs::write(root.join("good.jinja"), TEMPLATE)?;
+    fs::write(root.join("tools.json"), r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "int"}}}}]"#)?;
+    let build = Build::new(Input::template(root.join("good.jinja")));
+    let error = |build: &Build| build.tokens().map(|_| ()).unwrap_err();
+    let none = error(&build.clone().types());
+    assert!(matches!(none, BuildError::TypesWithoutTools), "{none:?}");
+    assert!(none.to_string().contains("no tools were given") && none.path().is_none(), "{none}");
+
+    let bad = error(&build.tools(root.join("tools.json")).types());
+    let folder = Templates::new(&root).tools(root.join("tools.json")).types().compile(root.join("out.rs")).unwrap_err();
+    assert_eq!(bad.to_string(), folder.to_string());
+    if cfg!(feature = "types") {
+        assert_eq!(bad.path(), Some(root.join("tools.json").as_path()));
+        assert!(bad.to_string().contains("tool `f`, parameters.properties.a.type: "), "{bad}");
+        assert!(bad.next_step().contains("correct the file"), "{}", bad.next_step());
+    } else {
+        assert!(matches!(bad, BuildError::TypesNotCompiled), "{bad:?}");
+        assert!(bad.to_string().contains("need the feature `types`"), "{bad}");
+    }
+    Ok(())
+}
+
+#[test]
 fn errors_of_a_folder_come_all_at_once() -> Done {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("folder_errors");
     fs::create_dir_all(&root)?;

@@ -10,7 +10,7 @@ use proc_macro::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Ident, LitStr, Token};
+use syn::{Ident, LitBool, LitStr, Token};
 use unjinja_build::{Build, Input, partial_warning, split_variant};
 
 /// Bytes. Larger files are not watched, because the compiler would have to read them whole.
@@ -48,6 +48,7 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 ///   template has changed since the spec was made.
 /// - `tools = "tools.json"`: tools in OpenAI's form that are known at compile time. The module gets a function
 ///   `tools()`, and the grammar of the tools as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
+/// - `types = true`: Rust types of these tools, see [below](#types-of-tools). Needs the feature `types` of `unjinja`.
 /// - `runtime = path::to::runtime`: where the generated code finds the runtime; the default is `::unjinja`.
 ///
 /// ```
@@ -63,10 +64,40 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 /// assert!(qwen3::TOOL_GRAMMAR.contains("root ::="));
 /// ```
 ///
+/// # Types of tools
+///
+/// With `types = true`, the module gets the enum `ToolCall`, with a variant for each tool, and the module `arguments`, with a
+/// struct for the arguments of each tool. `Message::typed_calls` reads the calls of a message as such values, and
+/// `ToolCall::typed` a single one.
+///
+/// ```
+/// mod qwen3 {
+///     unjinja::include_template_parser!(
+///         "../templates/qwen3.jinja",
+///         tools = "../examples/tools.json",
+///         types = true,
+///     );
+/// }
+///
+/// let output = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
+/// let message = qwen3::parse(output, &unjinja::Options::new().tools(&qwen3::tools()).thinking(false));
+/// for call in message.typed_calls::<qwen3::ToolCall>() {
+///     match call? {
+///         qwen3::ToolCall::GetWeather(weather) => assert_eq!(weather.city, "Paris"),
+///     }
+/// }
+/// # Ok::<(), unjinja::TypedCallError>(())
+/// ```
+///
+/// What the types check of a schema, and what they do not, is in [`docs/types.md`][types].
+///
+/// [types]: https://github.com/unjinja/unjinja/blob/main/docs/types.md
+///
 /// # Errors
 ///
 /// A compile error at the literal that names the file at fault: a file that does not exist, a template with a syntax
-/// error or with a format that is not supported, an invalid spec, overlay or list of tools.
+/// error or with a format that is not supported, an invalid spec, overlay or list of tools, a schema that makes no types, two
+/// tools whose variants would have the same name.
 ///
 /// # Warnings
 ///
@@ -90,7 +121,7 @@ pub fn include_template_parser(input: TokenStream) -> TokenStream {
 /// assert_eq!(message.content, "Hello!");
 /// ```
 ///
-/// The path, the items and the options `overlay`, `tools` and `runtime` are those of [`include_template_parser!`].
+/// The path, the items and the options `overlay`, `tools`, `types` and `runtime` are those of [`include_template_parser!`].
 ///
 /// # Errors
 ///
@@ -114,12 +145,14 @@ struct Arguments {
     overlay: Option<LitStr>,
     spec: Option<LitStr>,
     tools: Option<LitStr>,
+    types: Option<LitBool>,
     runtime: Option<syn::Path>,
 }
 
 /// One option: its name and its value.
 enum Given {
     File(Ident, LitStr),
+    Types(Ident, LitBool),
     Runtime(Ident, syn::Path),
 }
 
@@ -129,6 +162,9 @@ impl Parse for Given {
         input.parse::<Token![=]>()?;
         if name == "runtime" {
             Ok(Given::Runtime(name, input.call(syn::Path::parse_mod_style)?))
+        } else if name == "types" {
+            let value = input.parse().map_err(|e| syn::Error::new(e.span(), "expected `true` or `false`"))?;
+            Ok(Given::Types(name, value))
         } else {
             Ok(Given::File(name, input.parse()?))
         }
@@ -139,25 +175,27 @@ impl Parse for Arguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let path =
             input.parse().map_err(|e| syn::Error::new(e.span(), "expected the path of a file, as a string literal"))?;
-        let mut arguments = Self { path, overlay: None, spec: None, tools: None, runtime: None };
+        let mut arguments = Self { path, overlay: None, spec: None, tools: None, types: None, runtime: None };
         if input.parse::<Option<Token![,]>>()?.is_none() {
             return Ok(arguments);
         }
         let mut known: Vec<String> = Vec::new();
         for given in Punctuated::<Given, Token![,]>::parse_terminated(input)? {
-            let (Given::File(name, _) | Given::Runtime(name, _)) = &given;
+            let (Given::File(name, _) | Given::Types(name, _) | Given::Runtime(name, _)) = &given;
             if known.contains(&name.to_string()) {
                 return Err(syn::Error::new(name.span(), format!("`{name}` is given twice")));
             }
             known.push(name.to_string());
             match given {
                 Given::Runtime(_, path) => arguments.runtime = Some(path),
+                Given::Types(_, value) => arguments.types = Some(value),
                 Given::File(name, file) if name == "overlay" => arguments.overlay = Some(file),
                 Given::File(name, file) if name == "spec" => arguments.spec = Some(file),
                 Given::File(name, file) if name == "tools" => arguments.tools = Some(file),
                 Given::File(name, _) => {
-                    let message =
-                        format!("unknown option `{name}`; the options are `overlay`, `spec`, `tools` and `runtime`");
+                    let message = format!(
+                        "unknown option `{name}`; the options are `overlay`, `spec`, `tools`, `types` and `runtime`"
+                    );
                     return Err(syn::Error::new(name.span(), message));
                 }
             }
@@ -201,6 +239,21 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
         build = build.tools(&tools);
         read.push((tools, literal));
     }
+    if let Some(types) = arguments.types.as_ref().filter(|types| types.value) {
+        if !cfg!(feature = "types") {
+            let message = "`types` needs the feature `types` of unjinja: write `features = [\"types\"]` in Cargo.toml";
+            return Err(syn::Error::new(types.span(), message));
+        }
+        if arguments.tools.is_none() {
+            let message = "`types` are made of tools: name their file too, with `tools = \"tools.json\"`";
+            return Err(syn::Error::new(types.span(), message));
+        }
+        if let Some(runtime) = arguments.runtime.as_ref().filter(|path| is_relative(path)) {
+            let message = "with `types`, write the path of the runtime from the root of the crate: `crate::…`";
+            return Err(syn::Error::new_spanned(runtime, message));
+        }
+        build = build.types();
+    }
     if let Some(runtime) = &arguments.runtime {
         build = build.runtime(quote!(#runtime));
     }
@@ -219,6 +272,11 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
         #warning
         #(const _: &[u8] = include_bytes!(#watched);)*
     })
+}
+
+/// Whether a path depends on the module that it stands in.
+fn is_relative(path: &syn::Path) -> bool {
+    path.segments.first().is_some_and(|first| first.ident == "self" || first.ident == "super")
 }
 
 /// Items that make the compiler warn at a literal.

@@ -44,6 +44,13 @@ pub mod abi_3 {
     pub use crate::message::Channel;
     pub use crate::program::*;
     pub use crate::tools::schema::{declared, type_of};
+
+    /// What generated types of tools are made with.
+    #[cfg(feature = "types")]
+    pub mod types {
+        pub use serde;
+        pub use serde_json;
+    }
 }
 
 /// Reads one Python literal at the start of a text. Returns its JSON and its length in bytes; `None` if there is no

@@ -12,11 +12,15 @@ mod form;
 mod owned_event;
 mod parts;
 mod stripped;
+#[cfg(feature = "types")]
+mod typed;
 
 pub use borrowed::{BorrowedMessage, BorrowedToolCall};
 pub use event::{Channel, Event};
 pub use owned_event::OwnedEvent;
 pub use parts::{Part, PartOrder};
+#[cfg(feature = "types")]
+pub use typed::{TypedCallError, TypedCallProblem};
 
 /// An assistant message.
 ///

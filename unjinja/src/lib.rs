@@ -94,6 +94,8 @@
 //! - `grammar` (on by default): grammars, as above.
 //! - `macros` (on by default): the macros. Without it this crate is the runtime alone, which is all that code from a
 //!   build script or from `unjinja-generated` needs.
+//! - `types`: typed calls, the option `types = true` of the macros and `Message::typed_calls`, which reads calls as values of
+//!   an enum with a variant for each tool. Without it nothing of this is compiled.
 //! - `futures`: `EventStream`, the events of an output that arrives asynchronously, as a `futures_core::Stream`.
 //! - `testing`: `testing::Case`, which checks a parser on an output that is cut at every place.
 

@@ -1,4 +1,4 @@
-//! Uses the macros in a crate outside of the workspace, `satellite/`. Checks where they find files, their options, the
+//! Uses the macros and a build script in a crate outside of the workspace, `satellite/`. Checks where they find files, their options, the
 //! errors that they report at the path literal (`satellite/errors.expected`, which `UPDATE_EXPECT=1` rewrites), the
 //! warning about a partial format, and that cargo rebuilds the crate when a template changes.
 
@@ -126,6 +126,8 @@ fn macros_find_files_report_errors_and_watch_what_they_read() -> Result<(), Fail
     assert_eq!(satellite.run("partial")?, "Hello.\n");
     satellite.run("paths")?;
     satellite.run("options")?;
+    satellite.run("types")?;
+    satellite.run("built")?;
 
     assert_eq!(satellite.run("watched")?, "a\n");
     let template = satellite.folder.join("templates/watched.jinja");

@@ -6,6 +6,8 @@ mod actions;
 mod grammar;
 mod pretty;
 mod shared;
+#[cfg(feature = "types")]
+mod types;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -18,6 +20,8 @@ use self::actions::{action_tokens, actions_tokens, state_name};
 pub use self::grammar::tool_items;
 pub use self::pretty::format;
 use self::shared::Shared;
+#[cfg(feature = "types")]
+pub use self::types::{TypesError, TypesProblem, type_items};
 pub use crate::specs::{Sources, compile_specs, sources};
 
 /// The Rust source of one model's module, with a preamble that says how it was made.
@@ -59,11 +63,15 @@ pub fn source(spec: &FormatSpec) -> Result<String, Box<dyn std::error::Error + S
 /// # Errors
 /// The spec makes no program.
 pub fn module(spec: &FormatSpec, runtime: &TokenStream) -> Result<TokenStream, LowerError> {
-    let program = crate::program(spec)?;
-    let body = items(&program, runtime);
-    let name = format_ident!("{}", spec.template.name);
+    Ok(module_of(&crate::program(spec)?, runtime, None))
+}
+
+/// The same for a program, with further items in the module, such as those of [`tool_items`].
+pub fn module_of(program: &Program, runtime: &TokenStream, more: Option<TokenStream>) -> TokenStream {
+    let body = items(program, runtime);
+    let name = format_ident!("{}", &*program.info.name);
     let doc = format!(" Parser for the format of {}.", described(&program.info));
-    Ok(quote!(#[doc = #doc] pub mod #name { #body }))
+    quote!(#[doc = #doc] pub mod #name { #body #more })
 }
 
 /// The model of a format, or the file of its template if the model is not known.

@@ -1,0 +1,150 @@
+//! Rust types for tools that are known at build time: an enum with a variant for each tool, and a struct for the arguments
+//! of each. `typify` writes the types. It panics at some schemas and ignores parts of others, so [`schema`] first writes
+//! each schema in the simple forms that it reads reliably, and gives every type its name.
+
+mod merge;
+mod names;
+mod pointer;
+mod print;
+mod schema;
+
+use std::fmt;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use unjinja_runtime::Tools;
+
+/// The items for tools that are known at build time: the enum `ToolCall` and the module `arguments`. `json` is the list of
+/// tools in OpenAI's form. `runtime` is the path of the runtime, with its feature `types`, in the code that will hold the
+/// items.
+///
+/// ```
+/// let tools = r#"[{"name": "now", "description": "The time.", "parameters": {"properties": {"zone": {"type": "string"}}}}]"#;
+/// let items = unjinja_codegen::rust::type_items(tools, &"::unjinja".parse()?).map_err(|error| error.to_string())?;
+/// let code = unjinja_codegen::rust::format(items).map_err(|error| error.to_string())?;
+/// assert!(code.contains("Now(arguments::Now)"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The text is no list of tools, two tools would get the same variant, or a schema makes no type. The error lists all such
+/// places.
+pub fn type_items(json: &str, runtime: &TokenStream) -> Result<TokenStream, Box<dyn std::error::Error + Send + Sync>> {
+    let relative = runtime.clone().into_iter().next().map(|first| first.to_string());
+    if matches!(relative.as_deref(), Some("self" | "super")) {
+        let next = "write it from the root of the crate: `crate::…`";
+        return Err(TypesProblem::new("", "", "the path of the runtime is relative", next).alone().into());
+    }
+    let tools = Tools::from_json(json)?;
+    let (variants, definitions) = schema::define(&tools)?;
+    let support = quote!(#runtime::abi_3::types);
+    let types = print::types(&definitions, &support)?;
+    let serde = format!("{}::serde", names::path(&support));
+    let variants = variants.iter().map(|variant| {
+        let (name, tool) = (format_ident!("{}", variant.name), &variant.tool);
+        let doc = names::doc(&variant.description, || format!("A call of `{tool}`."));
+        let doc = doc.lines();
+        quote!(#(#[doc = #doc])* #[serde(rename = #tool)] #name(arguments::#name))
+    });
+    let lints = quote!(#[allow(
+        missing_docs, rustdoc::all, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction
+    )]);
+    Ok(quote! {
+        /// A call of one of the offered tools; see `Message::typed_calls`. Under serde it is
+        /// `{"name": …, "arguments": {…}}`.
+        #lints
+        #[derive(Clone, Debug, PartialEq, #support::serde::Deserialize, #support::serde::Serialize)]
+        #[serde(crate = #serde, tag = "name", content = "arguments")]
+        pub enum ToolCall {
+            #(#variants),*
+        }
+
+        /// The arguments of the offered tools, and the types of their members.
+        #lints
+        pub mod arguments {
+            #types
+        }
+    })
+}
+
+/// Everything that keeps a list of tools from becoming Rust types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypesError {
+    problems: Vec<TypesProblem>,
+}
+
+impl TypesError {
+    /// Every problem; there is at least one.
+    pub fn problems(&self) -> &[TypesProblem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for TypesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, problem) in self.problems.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for TypesError {}
+
+/// One problem. It is displayed as ``tool `get_weather`, parameters.properties.days: cause; next step``.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypesProblem {
+    tool: String,
+    path: String,
+    cause: String,
+    next: String,
+}
+
+impl TypesProblem {
+    fn new(
+        tool: impl Into<String>,
+        path: impl Into<String>,
+        cause: impl Into<String>,
+        next: impl Into<String>,
+    ) -> Self {
+        Self { tool: tool.into(), path: path.into(), cause: cause.into(), next: next.into() }
+    }
+
+    fn alone(self) -> TypesError {
+        TypesError { problems: vec![self] }
+    }
+
+    /// The name of the tool; empty if it concerns none.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Where it is in the tool: `parameters.properties.days`. Empty if it concerns the whole tool.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What is wrong there.
+    pub fn cause(&self) -> &str {
+        &self.cause
+    }
+
+    /// What to do about it.
+    pub fn next_step(&self) -> &str {
+        &self.next
+    }
+}
+
+impl fmt::Display for TypesProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.tool.as_str(), self.path.as_str()) {
+            ("", _) => {}
+            (tool, "") => write!(f, "tool `{tool}`: ")?,
+            (tool, path) => write!(f, "tool `{tool}`, {path}: ")?,
+        }
+        write!(f, "{}; {}", self.cause, self.next)
+    }
+}
