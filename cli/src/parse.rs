@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use unjinja_runtime::{ChatParser, Event, Options, Unparsed};
+use unjinja_server::TemplateNeeds;
 
 use crate::arguments::Switch;
 use crate::failure::{Done, Failure};
@@ -15,7 +16,7 @@ use crate::ui::Ui;
 mod lines;
 mod show;
 
-use show::Show;
+use show::{Answer, Show};
 
 /// The arguments of `parse`.
 #[derive(Args)]
@@ -94,13 +95,19 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     input::one_stdin(arguments.reader.template(), &arguments.output, "the model's output")?;
     let options = options(arguments)?;
-    let parser = arguments.reader.parser()?;
-    let mut show: Box<dyn Show> = match (arguments.format, arguments.stream) {
-        (ParseFormat::Human, stream) => Box::new(show::Human::new(stream, ui)),
-        (ParseFormat::Json, false) => Box::new(show::Document::default()),
-        (ParseFormat::Json, true) => Box::new(show::Events),
-        (ParseFormat::Openai, false) => Box::new(show::Completion::new(&parser.info().name)),
-        (ParseFormat::Openai, true) => Box::new(show::Chunks::new(&parser.info().name)),
+    let (parser, mut show): (_, Box<dyn Show>) = match arguments.format {
+        ParseFormat::Human => (arguments.reader.parser()?, Box::new(show::Human::new(arguments.stream, ui))),
+        ParseFormat::Json if arguments.stream => (arguments.reader.parser()?, Box::new(show::Events)),
+        ParseFormat::Json => (arguments.reader.parser()?, Box::new(show::Document::default())),
+        ParseFormat::Openai => {
+            let (parser, spec) = arguments.reader.parser_and_spec()?;
+            let answer = Answer::new(&parser.info().name, TemplateNeeds::of(&spec));
+            let show: Box<dyn Show> = match arguments.stream {
+                true => Box::new(show::Chunks::new(answer)),
+                false => Box::new(show::Completion::new(answer)),
+            };
+            (parser, show)
+        }
     };
     feed(&*parser, arguments, &options, show.as_mut())?;
     show.end()

@@ -121,7 +121,15 @@ impl ReaderArgs {
     pub(crate) fn parser(&self) -> Result<Box<dyn ChatParser>, Failure> {
         // A compiled parser cannot be corrected; its spec can, and is then interpreted.
         if let (Some(name), None) = (&self.parser.model, &self.parser.overlay) {
-            return models::find(name).map(ChatParser::to_boxed).map_err(Failure::Input);
+            return compiled(name);
+        }
+        Ok(self.parser_and_spec()?.0)
+    }
+
+    /// The parser that the flags name, and the spec that it was made from.
+    pub(crate) fn parser_and_spec(&self) -> Result<(Box<dyn ChatParser>, FormatSpec), Failure> {
+        if let (Some(name), None) = (&self.parser.model, &self.parser.overlay) {
+            return Ok((compiled(name)?, corrected_model(name)?));
         }
         let corrected = match (&self.template, self.parser.named()?) {
             (_, Some(named)) => named,
@@ -131,8 +139,13 @@ impl ReaderArgs {
                 return Err(Failure::Input(message.to_owned()));
             }
         };
-        Ok(Box::new(interpreted(&corrected.spec)?))
+        Ok((Box::new(interpreted(&corrected.spec)?), corrected.spec))
     }
+}
+
+/// The compiled parser of a supported model.
+fn compiled(name: &str) -> Result<Box<dyn ChatParser>, Failure> {
+    models::find(name).map(ChatParser::to_boxed).map_err(Failure::Input)
 }
 
 /// The spec of a supported model, with its built-in overlay.

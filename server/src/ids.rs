@@ -2,7 +2,9 @@
 //! of a certain shape.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -37,6 +39,12 @@ pub enum ModelIds {
     AfterArguments,
 }
 
+/// How many letters and digits a free id has behind its prefix.
+const LENGTH: usize = 24;
+
+/// How often a source of letters is asked for an id that is new.
+const ATTEMPTS: usize = 100;
+
 /// The ids of the calls of one turn.
 ///
 /// ```
@@ -54,15 +62,39 @@ pub struct CallIds {
     shape: CallIdShape,
     model_ids: ModelIds,
     prefix: &'static str,
+    source: Source,
     used: HashSet<String>,
     /// How many calls there are so far.
     calls: usize,
 }
 
+/// Where the letters and digits of ids come from; random ones if there is none.
+#[derive(Clone, Default)]
+struct Source(Option<Arc<dyn Fn(usize) -> String + Send + Sync>>);
+
+impl Source {
+    fn letters(&self, length: usize) -> String {
+        self.0.as_ref().map_or_else(|| random_text(length), |source| source(length))
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "the caller's" } else { "random" })
+    }
+}
+
 impl CallIds {
     /// Ids of this shape, for a conversation without calls.
     pub fn new(shape: CallIdShape) -> Self {
-        Self { shape, model_ids: ModelIds::default(), prefix: "call_", used: HashSet::new(), calls: 0 }
+        Self {
+            shape,
+            model_ids: ModelIds::default(),
+            prefix: "call_",
+            source: Source::default(),
+            used: HashSet::new(),
+            calls: 0,
+        }
     }
 
     /// The same for a conversation with these ids. Calls without an id count as well; pass an empty text for them.
@@ -77,6 +109,22 @@ impl CallIds {
     /// What [`CallIdShape::Free`] ids begin with: `call_` unless this says otherwise.
     pub fn prefix(mut self, prefix: &'static str) -> Self {
         self.prefix = prefix;
+        self
+    }
+
+    /// Where the letters and digits of [`CallIdShape::Free`] and [`CallIdShape::Nine`] come from, if they are not to be
+    /// random: `source(length)` returns so many of them. For tests, and for servers that make their ids themselves. A source that
+    /// repeats itself is asked again; if that does not help, the id is random.
+    ///
+    /// ```
+    /// use unjinja_server::{CallIdShape, CallIds};
+    ///
+    /// let mut ids = CallIds::new(CallIdShape::Free).source(|length| "7".repeat(length));
+    /// assert_eq!(ids.next("now", None), "call_777777777777777777777777");
+    /// assert_ne!(ids.next("now", None), "call_777777777777777777777777");
+    /// ```
+    pub fn source(mut self, source: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        self.source = Source(Some(Arc::new(source)));
         self
     }
 
@@ -98,9 +146,10 @@ impl CallIds {
         let mut id = written.unwrap_or_default().to_owned();
         let mut attempt = number;
         while id.is_empty() || self.used.contains(&id) {
+            let source = if attempt - number < ATTEMPTS { &self.source } else { &Source(None) };
             id = match &self.shape {
-                CallIdShape::Free => unique_id(self.prefix),
-                CallIdShape::Nine => random_text(9),
+                CallIdShape::Free => format!("{}{}", self.prefix, source.letters(LENGTH)),
+                CallIdShape::Nine => source.letters(9),
                 CallIdShape::Counted => attempt.to_string(),
                 CallIdShape::Named { prefix, suffix } => format!("{prefix}{name}{suffix}{attempt}"),
             };
@@ -120,7 +169,7 @@ impl CallIds {
 /// assert_eq!(unique_id("msg_").len(), "msg_".len() + 24);
 /// ```
 pub fn unique_id(prefix: &str) -> String {
-    format!("{prefix}{}", random_text(24))
+    format!("{prefix}{}", random_text(LENGTH))
 }
 
 /// Seconds since 1970: OpenAI's `created`.
@@ -170,6 +219,14 @@ mod tests {
         let mut counted = CallIds::new(CallIdShape::Counted).after(["0", "1"]);
         assert_eq!((counted.next("f", Some("0")), counted.next("f", None)), ("2".to_owned(), "3".to_owned()));
         assert!(CallIds::new(CallIdShape::Free).prefix("toolu_").next("f", Some("")).starts_with("toolu_"));
+    }
+
+    #[test]
+    fn a_source_that_repeats_itself_is_left() {
+        let mut ids = CallIds::new(CallIdShape::Nine).source(|length| "a".repeat(length));
+        assert_eq!(ids.next("f", None), "aaaaaaaaa");
+        let second = ids.next("f", None);
+        assert!(second.len() == 9 && second != "aaaaaaaaa", "{second}");
     }
 
     #[test]

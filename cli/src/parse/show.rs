@@ -1,12 +1,14 @@
 //! Prints a message, whole or while it arrives: for people, as JSON, or as an OpenAI-compatible server would answer. One
-//! type per format; none of them parses.
+//! type per format; none of them parses. The last format is that of `unjinja_server`.
 
 use std::io::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value, json};
-use unjinja_runtime::{DiagnosticKind, Event, Message};
+use serde_json::{Value, json};
+use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message};
+use unjinja_server::openai::{ChatCompletion, ChunkWriter};
+use unjinja_server::{CallIds, Finish, TemplateNeeds};
 
 use crate::failure::Done;
 use crate::output;
@@ -267,49 +269,34 @@ impl Show for Events {
     }
 }
 
-/// The fields that all chunks of one server answer share.
-struct Answer {
-    object: &'static str,
+/// What a server's answer has beside the message. It is the same in every run if `SOURCE_DATE_EPOCH` is set, as tests and
+/// reproducible builds do: then the ids are numbers.
+pub(super) struct Answer {
     model: String,
-    created: u64,
+    call_ids: CallIds,
+    /// `created`, if it is not the present time.
+    fixed: Option<u64>,
 }
 
 impl Answer {
-    fn new(object: &'static str, model: &str) -> Self {
-        // Reproducible builds and tests set this variable.
+    pub(super) fn new(model: &str, needs: TemplateNeeds) -> Self {
         let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Self { object, model: model.to_owned(), created: fixed.unwrap_or_else(now) }
-    }
-
-    fn with(&self, what: &str, value: Value, finish: Option<&str>) -> Value {
-        let choice = Map::from_iter([
-            ("index".to_owned(), json!(0)),
-            (what.to_owned(), value),
-            ("finish_reason".to_owned(), json!(finish)),
-        ]);
-        json!({
-            "id": "chatcmpl-unjinja", "object": self.object, "created": self.created, "model": self.model,
-            "choices": [choice],
-        })
+        let mut call_ids = CallIds::new(needs.ids).written(needs.model_ids);
+        if fixed.is_some() {
+            let count = AtomicUsize::new(0);
+            call_ids = call_ids.source(move |length| format!("{:0>length$}", count.fetch_add(1, Ordering::Relaxed)));
+        }
+        Self { model: model.to_owned(), call_ids, fixed }
     }
 }
 
-/// The id of a call. Clients of servers need one, so a call without an id gets one.
-fn id_or(id: Option<&str>, index: usize) -> String {
-    id.filter(|id| !id.is_empty()).map_or_else(|| format!("call_{index}"), str::to_owned)
-}
+/// The id of an answer that is the same in every run.
+const FIXED_ID: &str = "chatcmpl-unjinja";
 
-/// The reason that a server would give for the end of the answer.
-fn finish_reason(message: &Message) -> &'static str {
-    let is_cut = |d: &unjinja_runtime::Diagnostic| d.kind == DiagnosticKind::IncompleteCall;
-    if message.diagnostics.iter().any(is_cut) {
-        "length"
-    } else if message.tool_calls.is_empty() {
-        "stop"
-    } else {
-        "tool_calls"
-    }
+/// Why a server would say that the output ended. A call that is cut short shows that the model was stopped.
+fn finish(message: &Message) -> Finish {
+    let is_cut = |d: &Diagnostic| d.kind == DiagnosticKind::IncompleteCall;
+    if message.diagnostics.iter().any(is_cut) { Finish::Length } else { Finish::Stop }
 }
 
 /// Prints a `chat.completion`.
@@ -319,8 +306,8 @@ pub(super) struct Completion {
 }
 
 impl Completion {
-    pub(super) fn new(model: &str) -> Self {
-        Self { answer: Answer::new("chat.completion", model), message: Message::default() }
+    pub(super) fn new(answer: Answer) -> Self {
+        Self { answer, message: Message::default() }
     }
 }
 
@@ -331,70 +318,44 @@ impl Show for Completion {
     }
 
     fn end(&mut self) -> Done {
-        for (index, call) in self.message.tool_calls.iter_mut().enumerate() {
-            call.id = Some(id_or(call.id.as_deref(), index));
+        let Answer { model, call_ids, fixed } = &mut self.answer;
+        let message = std::mem::take(&mut self.message);
+        let finish = finish(&message);
+        let mut completion = ChatCompletion::new(model.as_str(), message, call_ids, &finish);
+        if let Some(seconds) = fixed {
+            (completion.id, completion.created) = (FIXED_ID.to_owned(), *seconds);
         }
-        let finish = finish_reason(&self.message);
-        let message = serde_json::to_value(&self.message).map_err(std::io::Error::from)?;
-        output::json(&self.answer.with("message", message, Some(finish)))
+        output::json(&completion)
     }
 }
 
 /// Prints lines of `chat.completion.chunk`.
 pub(super) struct Chunks {
-    answer: Answer,
-    message: Message,
-    begun: bool,
+    writer: ChunkWriter,
+    /// The diagnostics alone.
+    noticed: Message,
 }
 
 impl Chunks {
-    pub(super) fn new(model: &str) -> Self {
-        Self { answer: Answer::new("chat.completion.chunk", model), message: Message::default(), begun: false }
-    }
-
-    fn line(&mut self, mut delta: Value, finish: Option<&str>) -> Done {
-        if !self.begun
-            && let Some(delta) = delta.as_object_mut()
-        {
-            delta.insert("role".to_owned(), json!("assistant"));
-            self.begun = true;
+    pub(super) fn new(answer: Answer) -> Self {
+        let mut writer = ChunkWriter::new(answer.model, answer.call_ids);
+        if let Some(seconds) = answer.fixed {
+            writer = writer.id(FIXED_ID).created(seconds);
         }
-        output::json_line(&self.answer.with("delta", delta, finish))
+        Self { writer, noticed: Message::default() }
     }
 }
 
 impl Show for Chunks {
     fn event(&mut self, event: &Event<'_>) -> Done {
-        // Texts and arguments are not kept: the end depends on the other events.
-        if !matches!(
-            event,
-            Event::ToolCallArguments { .. } | Event::Content(_) | Event::Reasoning(_) | Event::Unparsed(_)
-        ) {
-            self.message.apply(event);
+        if matches!(event, Event::Diagnostic(_)) {
+            self.noticed.apply(event);
         }
-        match event {
-            Event::Reasoning(text) => self.line(json!({"reasoning_content": text}), None),
-            Event::Content(text) => self.line(json!({"content": text}), None),
-            // OpenAI has no such field.
-            Event::Unparsed(text) => self.line(json!({"unparsed": text}), None),
-            Event::ToolCallStart { index, name, id } => {
-                let call = json!({
-                    "index": index, "id": id_or(*id, *index), "type": "function",
-                    "function": {"name": name, "arguments": ""},
-                });
-                self.line(json!({"tool_calls": [call]}), None)
-            }
-            Event::ToolCallArguments { index, json } => {
-                self.line(json!({"tool_calls": [{"index": index, "function": {"arguments": json}}]}), None)
-            }
-            // Clients know a call by the id in its first chunk, so a later id is not sent.
-            _ => Ok(()),
-        }
+        self.writer.event(event).iter().try_for_each(output::json_line)
     }
 
     fn end(&mut self) -> Done {
-        let finish = finish_reason(&self.message);
-        self.line(json!({}), Some(finish))
+        self.writer.finish(&finish(&self.noticed), None).iter().try_for_each(output::json_line)
     }
 }
 
