@@ -32,6 +32,13 @@ impl Conversation {
         Self { variables, thinking: None, clock: None }
     }
 
+    /// The variables of a template in one JSON object, such as `context` of `unjinja_server::Prepared`: `messages`,
+    /// `add_generation_prompt` and the others. Nothing is added to them. A value that is no object has no variables.
+    pub fn from_context(context: &Value) -> Self {
+        let variables = context.as_object().cloned().unwrap_or_default();
+        Self { variables, thinking: None, clock: None }
+    }
+
     /// The tools that the request offers: a JSON list of `{"type": "function", "function": {…}}`. `null` and an empty list
     /// offer none.
     pub fn tools(mut self, tools: impl Into<Value>) -> Self {

@@ -2,7 +2,7 @@
 //!
 //! # Files
 //! `loader` decides where a spec comes from and makes models; `model` is what an application uses. `renderer` renders the
-//! `conversation` of a request, `cache` keeps analyses, `overlays` says which corrections fit, `known` finds the supported
+//! `conversation` of a request, and `prompt` says where the turn begins in the result; `cache` keeps analyses, `overlays` says which corrections fit, `known` finds the supported
 //! models, and `error` says what went wrong. Nothing here knows a format.
 
 mod cache;
@@ -13,6 +13,7 @@ mod known;
 mod loader;
 mod model;
 mod overlays;
+mod prompt;
 mod renderer;
 
 pub use cache::CacheUse;
@@ -21,6 +22,7 @@ pub use error::ModelError;
 pub use loader::Loader;
 pub use model::{Model, ModelStream};
 pub use overlays::{Correction, KnownOverlay, Reason};
+pub use prompt::Prompt;
 
 pub use unjinja_grammar::{
     Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice, Verdict, VerdictKind, Verdicts,

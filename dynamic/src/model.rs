@@ -13,6 +13,7 @@ use crate::cache::CacheUse;
 use crate::conversation::Conversation;
 use crate::error::ModelError;
 use crate::overlays::Correction;
+use crate::prompt::Prompt;
 use crate::renderer::Renderer;
 
 /// What a model's output looks like, loaded at run time: it renders prompts, parses outputs and writes grammars.
@@ -137,8 +138,19 @@ impl Model {
         Stream::new(self.parser().clone(), options)
     }
 
-    /// The prompt for a conversation, exactly as `apply_chat_template` of Hugging Face writes it. Pass it to
-    /// [`Options::generation_prompt`] too, so that the parser knows where the output begins.
+    /// The prompt for a conversation, exactly as `apply_chat_template` of Hugging Face writes it, and where the assistant's turn
+    /// begins in it. Pass [`Prompt::turn`] to [`Options::generation_prompt`], so that the parser knows where the output begins.
+    /// The template is rendered twice: with the generation prompt, and without.
+    ///
+    /// # Errors
+    /// Those of [`render`](Self::render).
+    pub fn prompt(&self, conversation: &Conversation) -> Result<Prompt, ModelError> {
+        let before = self.render(&conversation.clone().generation_prompt(false))?;
+        Ok(Prompt::new(self.render(conversation)?, &before, &self.spec().turn))
+    }
+
+    /// What a template writes for a conversation, exactly as `apply_chat_template` of Hugging Face does. For a prompt, use
+    /// [`prompt`](Self::prompt).
     ///
     /// # Errors
     /// If the model was made from a spec alone, and whatever the template raises, with its line.

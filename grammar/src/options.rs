@@ -79,8 +79,9 @@ impl GrammarOptions {
         self
     }
 
-    /// The rendered prompt or its end: the part of the assistant's turn that it already contains. It takes precedence
-    /// over [`thinking`](Self::thinking) in deciding where the output begins.
+    /// The end of the rendered prompt: the part of the assistant's turn that it already contains, as in
+    /// [`Options::generation_prompt`](unjinja_runtime::Options::generation_prompt). It takes precedence over
+    /// [`thinking`](Self::thinking) in deciding where the output begins.
     pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
         self.turn = self.turn.generation_prompt(text);
         self

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use unjinja_grammar::GrammarOptions;
 use unjinja_runtime::{Options, Tool, Tools, Unparsed};
+use unjinja_spec::FormatSpec;
 
 use crate::context::context;
 use crate::error::ApiError;
@@ -37,19 +38,32 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Tells parser and grammar how the rendered prompt ends: the model's output begins there.
-    pub fn prompt(mut self, rendered: &str) -> Self {
-        self.options = self.options.generation_prompt(rendered);
-        self.grammar = self.grammar.generation_prompt(rendered);
-        self
+    /// Renders the prompt, and tells parser and grammar how it ends: the model's output begins there. `render` renders the
+    /// template with these variables. It is called twice: the second time without `add_generation_prompt`, because nothing else
+    /// shows in every format where the assistant's turn begins.
+    ///
+    /// # Errors
+    /// Those of `render`.
+    pub fn render<E>(
+        self,
+        spec: &FormatSpec,
+        mut render: impl FnMut(&Value) -> Result<String, E>,
+    ) -> Result<(Self, String), E> {
+        let prompt = render(&self.context)?;
+        let mut without = self.context.clone();
+        if let Value::Object(variables) = &mut without {
+            variables.insert("add_generation_prompt".to_owned(), false.into());
+        }
+        let before = render(&without)?;
+        Ok((self.prompt(spec.turn.begun_by(&prompt, &before)), prompt))
     }
 
-    /// The same for a format whose assistant turns begin without a marker (`turn.assistant_start` of the spec is empty).
-    /// Nothing in such a prompt shows where the output begins, and [`prompt`](Self::prompt) would take all of it as the
-    /// message. `before` is the conversation rendered without `add_generation_prompt`.
-    pub fn prompt_after(self, before: &str, rendered: &str) -> Self {
-        let tail = rendered.strip_prefix(before).unwrap_or_default();
-        self.prompt(tail)
+    /// Tells parser and grammar what the prompt has of the assistant's turn: the end of it, which
+    /// [`Turn::begun_by`](unjinja_spec::Turn::begun_by) finds and [`render`](Self::render) passes on by itself.
+    pub fn prompt(mut self, turn: &str) -> Self {
+        self.options = self.options.generation_prompt(turn);
+        self.grammar = self.grammar.generation_prompt(turn);
+        self
     }
 }
 

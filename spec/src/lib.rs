@@ -57,6 +57,7 @@ mod read;
 mod rules;
 mod tag;
 mod text;
+mod turn;
 mod write;
 
 pub use diff::{Change, diff, line_of, worst};

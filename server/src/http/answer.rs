@@ -12,13 +12,13 @@ use bytes::Bytes;
 use futures_core::Stream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use unjinja_dynamic::ModelError;
+use unjinja_dynamic::{Conversation, ModelError};
 
 use super::config::GrammarUse;
 use super::guard::Guard;
 use super::log::LogLine;
 use super::metrics::add;
-use super::models::{ServedModel, conversation};
+use super::models::ServedModel;
 use super::reply::{Api, Reply, ReplyOptions};
 use super::state::State;
 use super::turn::{Ended, Turn};
@@ -152,14 +152,8 @@ fn render(
     if prepared.model.is_empty() {
         prepared.model = served.name().to_owned();
     }
-    let all = conversation(&prepared.context);
-    let rendered = served.model.render(&all).map_err(refused)?;
-    let prepared = if served.model.spec().turn.assistant_start.is_empty() {
-        let before = served.model.render(&all.generation_prompt(false)).map_err(refused)?;
-        prepared.prompt_after(&before, &rendered)
-    } else {
-        prepared.prompt(&rendered)
-    };
+    let rendered = served.model.prompt(&Conversation::from_context(&prepared.context)).map_err(refused)?;
+    let prepared = prepared.prompt(rendered.turn());
     let wanted = match grammar {
         GrammarUse::Never => false,
         GrammarUse::WhenPromised => prepared.constrained,
@@ -172,9 +166,9 @@ fn render(
             Some(made.map_err(|error| ApiError::invalid("", error, "change the tools or the response format"))?)
         }
     };
-    let prompt = match rendered.strip_prefix(served.bos.as_str()) {
+    let prompt = match rendered.text().strip_prefix(served.bos.as_str()) {
         Some(rest) if adds_bos => rest.to_owned(),
-        _ => rendered,
+        _ => rendered.into_text(),
     };
     let mut stops = prepared.sampling.stop.clone();
     let of_grammar = grammar.as_ref().map(|grammar| grammar.stops.as_slice()).unwrap_or_default();

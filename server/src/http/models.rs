@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use unjinja_dynamic::{GrammarOptions, Model};
+use unjinja_dynamic::{Conversation, GrammarOptions, Model};
 
 use crate::error::ApiError;
 use crate::needs::TemplateNeeds;
@@ -33,7 +33,8 @@ impl ServedModel {
         if model.template().is_none() {
             return Err(ModelNameError::NoTemplate(name));
         }
-        let needs = TemplateNeeds::of(model.spec()).tried(|context| model.render(&conversation(context)).ok());
+        let needs =
+            TemplateNeeds::of(model.spec()).tried(|context| model.render(&Conversation::from_context(context)).ok());
         let grammar = model.grammar_for_any(&GrammarOptions::new()).unwrap_or_default();
         let bos = model.spec().tokens.bos.clone().unwrap_or_default();
         let mut preserved = grammar.preserved_tokens;
@@ -59,15 +60,6 @@ impl ServedModel {
     pub fn name(&self) -> &str {
         &self.name
     }
-}
-
-/// The conversation for a template's variables.
-pub(crate) fn conversation(context: &serde_json::Value) -> unjinja_dynamic::Conversation {
-    let mut conversation = unjinja_dynamic::Conversation::new(serde_json::Value::Null);
-    for (name, value) in context.as_object().into_iter().flatten() {
-        conversation = conversation.variable(name.as_str(), value.clone());
-    }
-    conversation
 }
 
 /// All models of a proxy.

@@ -111,7 +111,8 @@ fn a_delivered_call_can_be_sent_back() -> Result<(), Failure> {
         assert_eq!(tried, needs, "{}: nothing had to be corrected", model.name);
         let one = openai.prepare(&needs)?;
         assert_eq!(one.context, anthropic.prepare(&needs)?.context, "{}", model.name);
-        let prompt = model.template.render(&one.context).map_err(|error| format!("{}: {error}", model.name))?;
+        let rendered = one.render(&model.spec, |context| model.template.render(context));
+        let (one, prompt) = rendered.map_err(|error| format!("{}: {error}", model.name))?;
         for word in ["Rain?", "Paris", "Sunshine.", "get_weather"] {
             assert!(prompt.contains(word), "{}: {word} is not in {prompt}", model.name);
         }
@@ -119,7 +120,7 @@ fn a_delivered_call_can_be_sent_back() -> Result<(), Failure> {
             assert!(prompt.contains("Be brief."), "{}: {prompt}", model.name);
         }
         // The next call of the same conversation has another id.
-        let mut next = one.prompt(&prompt).call_ids;
+        let mut next = one.call_ids;
         assert_ne!(next.next("get_weather", Some(&id)), id, "{}", model.name);
     }
     Ok(())

@@ -30,14 +30,7 @@ pub fn cases(most: usize) -> Result<Cases, Failure> {
         let needs = TemplateNeeds::of(&model.spec).tried(|context| model.template.render(context).ok());
         let request = ChatRequest::from_value(&chat(json!({"model": model.name, "tools": tools})))?;
         let prepared = request.prepare(&needs)?;
-        let prompt = model.template.render(&prepared.context)?;
-        let options = if model.spec.turn.assistant_start.is_empty() {
-            let mut before = prepared.context.clone();
-            before["add_generation_prompt"] = json!(false);
-            prepared.prompt_after(&model.template.render(&before)?, &prompt).options
-        } else {
-            prepared.prompt(&prompt).options
-        };
+        let options = prepared.render(&model.spec, |context| model.template.render(context))?.0.options;
         let found = outputs(&model.name).map_err(|error| error.to_string())?;
         let found: Vec<String> = found.into_iter().map(|one| one.text).take(most).collect();
         for (seed, output) in found.iter().enumerate() {

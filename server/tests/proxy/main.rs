@@ -6,6 +6,7 @@ mod cases;
 mod clients;
 mod faults;
 mod limits;
+mod prompts;
 mod replay;
 mod setup;
 mod wire;
