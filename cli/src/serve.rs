@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-use unjinja_dynamic::{Loader, Model, Overlay, Status};
+use unjinja_dynamic::{Loader, Model, ModelError, Overlay, Status};
 use unjinja_server::http::{
     Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, UpstreamApi, UpstreamConfig,
 };
@@ -140,10 +140,17 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         if !address.ip().is_loopback() && !has_key {
             warn(ui, &format!("{address} can be reached from other machines, and no key is set; set {KEY}"));
         }
+        // Before anybody is told that the command runs: a signal has to end it in good order from then on.
+        let stop = signals()?;
         if !ui.quiet {
             anstream::eprintln!("listening on http://{address} for {}", visible::line(&names.join(", ")));
         }
-        let stop = signals()?;
+        let (upstream, problem) = (arguments.upstream.clone(), proxy.upstream_problem());
+        tokio::spawn(async move {
+            if let Some(problem) = problem.await {
+                warn(ui, &format!("{upstream}: {problem}; every request asks it again"));
+            }
+        });
         Ok(proxy
             .serve(listener, async move {
                 let _ = stop.await;
@@ -155,7 +162,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     served
 }
 
-/// Resolves at the first signal to end. A second one ends the process at once.
+/// Resolves at the first signal to end. A second one ends the process at once, with the exit code that shells expect.
 fn signals() -> Result<oneshot::Receiver<()>, Failure> {
     let (send, receive) = oneshot::channel();
     #[cfg(unix)]
@@ -166,19 +173,23 @@ fn signals() -> Result<oneshot::Receiver<()>, Failure> {
         let mut send = Some(send);
         loop {
             #[cfg(unix)]
-            std::future::poll_fn(|context| {
+            let code = std::future::poll_fn(|context| {
                 // Both have to be polled, so that both wake this task.
-                let (one, other) = (terminate.poll_recv(context), interrupt.poll_recv(context));
-                if one.is_ready() || other.is_ready() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+                match (terminate.poll_recv(context), interrupt.poll_recv(context)) {
+                    (std::task::Poll::Ready(_), _) => std::task::Poll::Ready(143),
+                    (_, std::task::Poll::Ready(_)) => std::task::Poll::Ready(130),
+                    _ => std::task::Poll::Pending,
+                }
             })
             .await;
             #[cfg(not(unix))]
-            if tokio::signal::ctrl_c().await.is_err() {
-                return;
-            }
+            let code = match tokio::signal::ctrl_c().await {
+                Ok(()) => 130,
+                Err(_) => return,
+            };
             match send.take() {
                 Some(send) => drop(send.send(())),
-                None => std::process::exit(130),
+                None => std::process::exit(code),
             }
         }
     });
@@ -239,11 +250,27 @@ fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
 
 /// The key in a file, or else in an environment variable.
 fn key(file: Option<&Path>, variable: &str) -> Result<Option<Secret>, Failure> {
-    let Some(path) = file else {
-        return Ok(std::env::var(variable).ok().and_then(|text| Secret::new(&text)));
+    let (place, text) = match (file, std::env::var_os(variable)) {
+        (Some(path), _) => {
+            let next = format!("write the key into this file, or set {variable} instead");
+            let text = input::text(path).map_err(|error| Failure::Input(format!("{error}; {next}")))?;
+            (path.display().to_string(), text)
+        }
+        (None, Some(text)) => {
+            let text = text.into_string().map_err(|_| Failure::Input(format!("{variable}: the key is not UTF-8")))?;
+            (variable.to_owned(), text)
+        }
+        (None, None) => return Ok(None),
     };
-    let key = Secret::new(&input::text(path)?);
-    key.map(Some).ok_or_else(|| Failure::file(path, "the file is empty; write the key into it"))
+    // A header can hold no such character, so no client could send the key.
+    if text.trim().contains(|c: char| c.is_control()) {
+        return Err(Failure::Input(format!("{place}: a key is one line without control characters; write it alone")));
+    }
+    match Secret::new(&text) {
+        // An empty variable is as good as none; an empty file is a mistake.
+        None if file.is_some() => Err(Failure::Input(format!("{place}: the file is empty; write the key into it"))),
+        key => Ok(key),
+    }
 }
 
 fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
@@ -295,10 +322,12 @@ fn loader(parser: &ParserArgs) -> Result<Loader, Failure> {
 }
 
 fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
-    let found = |error: unjinja_dynamic::ModelError| Failure::Found(error.to_string());
+    let found = |error: ModelError| match error {
+        ModelError::Source(_) | ModelError::File { .. } => Failure::Input(error.to_string()),
+        _ => Failure::Found(error.to_string()),
+    };
     #[cfg(feature = "fetch")]
-    if !Path::new(file).exists() && file.split('/').count() == 2 && !file.starts_with(['.', '/']) && !file.contains('#')
-    {
+    if is_hub_id(file) {
         let wanted =
             crate::manifest::OnHub { repo: file.to_owned(), revision: "main".to_owned(), file: None, template: None };
         let fetched = crate::hub::Hub::from_env().and_then(|hub| hub.fetch(&wanted));
@@ -308,4 +337,15 @@ fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
         return loader.from_source(source).map_err(found);
     }
     loader.from_file(file).map_err(found)
+}
+
+/// Whether this is the id of a model on the Hub. A path that was mistyped is none, so that the error is about the file.
+#[cfg(feature = "fetch")]
+fn is_hub_id(text: &str) -> bool {
+    let Some((owner, name)) = text.split_once('/') else { return false };
+    let path = Path::new(text);
+    let is_file = ["gguf", "jinja", "json"].iter().any(|known| path.extension().is_some_and(|found| found == *known));
+    let names =
+        [owner, name].iter().all(|part| !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '#']));
+    names && !is_file && !path.exists() && !Path::new(owner).is_dir()
 }

@@ -128,7 +128,7 @@ async fn model(Shared(state): Shared<Arc<State>>, Path(name): Path<String>) -> R
 }
 
 async fn health(Shared(state): Shared<Arc<State>>) -> Response<Body> {
-    let status = state.upstream.probe().await;
+    let status = state.upstream.probe().await.ok();
     let upstream = json!({"reachable": status.is_some(), "status": status});
     let active = state.metrics.active.load(Ordering::Relaxed);
     json_response(json!({"status": "ok", "upstream": upstream, "active": active}).to_string())

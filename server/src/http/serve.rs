@@ -56,6 +56,13 @@ impl Proxy {
         Ok(Self { state: Arc::new(State { config, models, upstream, metrics, slots, closing }), close })
     }
 
+    /// Asks whether the upstream answers, and says why not. For a warning at the start: the proxy works without, and every
+    /// request asks the upstream again.
+    pub fn upstream_problem(&self) -> impl Future<Output = Option<String>> + Send + use<> {
+        let state = self.state.clone();
+        async move { state.upstream.probe().await.err().map(|trouble| trouble.error.message().to_owned()) }
+    }
+
     /// Serves until `stop` resolves and all answers are written, or the time limit for them is over.
     ///
     /// # Errors

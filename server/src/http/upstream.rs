@@ -66,9 +66,12 @@ impl Upstream {
     }
 
     /// Whether the upstream answers at all, and with which status.
-    pub(crate) async fn probe(&self) -> Option<u16> {
-        let answer = timeout(PROBE, self.client.get(self.url("/health")).send()).await;
-        answer.ok().and_then(Result::ok).map(|answer| answer.status().as_u16())
+    pub(crate) async fn probe(&self) -> Result<u16, Trouble> {
+        match timeout(PROBE, self.client.get(self.url("/health")).send()).await {
+            Err(_) => Err(silent(PROBE)),
+            Ok(Err(error)) => Err(unreachable_(&error)),
+            Ok(Ok(answer)) => Ok(answer.status().as_u16()),
+        }
     }
 
     /// Whether the upstream puts BOS before a prompt. llama.cpp is asked once: it says of which tokens an empty text consists.
@@ -154,7 +157,13 @@ fn unreachable_(error: &reqwest::Error) -> Trouble {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    Trouble::new("unreachable", 502, format!("the upstream cannot be reached: {cause}; check that it runs"))
+    let cause = cause.to_string();
+    let next = if cause.contains("certificate") {
+        "if you trust it, name the file with its authority in SSL_CERT_FILE"
+    } else {
+        "check that it runs"
+    };
+    Trouble::new("unreachable", 502, format!("the upstream cannot be reached: {cause}; {next}"))
 }
 
 /// The beginning of a body.

@@ -1,0 +1,278 @@
+//! `unjinja serve` as a process: how it starts, which keys it takes, how it ends, and what it says if something is wrong.
+#![cfg(all(feature = "serve", unix))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
+
+#[path = "support/upstream.rs"]
+mod upstream;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use unjinja_testkit::root;
+use upstream::Upstream;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How long something may take that should be quick, on a slow machine.
+const LONG: Duration = Duration::from_secs(20);
+
+/// A running command. It is ended with this value.
+struct Serve {
+    child: Child,
+    address: String,
+    said: Arc<Mutex<String>>,
+}
+
+impl Serve {
+    /// Starts it with these arguments and variables, and waits until it listens.
+    fn start(upstream: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self, Failure> {
+        let mut command = command();
+        command.args(["--listen", "127.0.0.1:0", "--upstream", upstream, "--template"]).arg(template());
+        let mut child = command.args(arguments).envs(variables.iter().copied()).stderr(Stdio::piped()).spawn()?;
+        let mut lines = BufReader::new(child.stderr.take().ok_or("no standard error")?).lines();
+        let (mut before, mut address) = (String::new(), None);
+        for line in lines.by_ref() {
+            let line = line?;
+            address =
+                line.strip_prefix("listening on http://").and_then(|rest| Some(rest.split_once(' ')?.0.to_owned()));
+            before.push_str(&line);
+            before.push('\n');
+            if address.is_some() {
+                break;
+            }
+        }
+        let address = address.ok_or_else(|| format!("it does not listen: {before}"))?;
+        let said = Arc::new(Mutex::new(before));
+        let kept = said.clone();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let mut said = kept.lock().unwrap();
+                said.push_str(&line);
+                said.push('\n');
+            }
+        });
+        Ok(Self { child, address, said })
+    }
+
+    /// What it has printed so far.
+    fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Waits until it prints something.
+    fn waits_for(&self, part: &str) -> String {
+        let began = Instant::now();
+        while !self.said().contains(part) {
+            assert!(began.elapsed() < LONG, "it does not say {part:?}: {}", self.said());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.said()
+    }
+
+    fn signal(&self, name: &str) -> Result<(), Failure> {
+        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status()?;
+        if status.success() { Ok(()) } else { Err(format!("kill: {status}").into()) }
+    }
+
+    /// Waits until it has ended.
+    fn ended(&mut self) -> Result<ExitStatus, Failure> {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            assert!(began.elapsed() < LONG, "it does not end: {}", self.said());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Begins a streamed request.
+    fn ask(&self, headers: &str) -> Result<TcpStream, Failure> {
+        let body = r#"{"stream": true, "messages": [{"role": "user", "content": "Hello"}]}"#;
+        let mut connection = TcpStream::connect(&self.address)?;
+        connection.set_read_timeout(Some(LONG))?;
+        write!(
+            connection,
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n{body}",
+            body.len()
+        )?;
+        Ok(connection)
+    }
+
+    /// The whole response to a request.
+    fn answer(&self, headers: &str) -> Result<String, Failure> {
+        let mut text = String::new();
+        self.ask(headers)?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn template() -> PathBuf {
+    root().join("templates/qwen3.jinja")
+}
+
+/// `unjinja serve`, without what the environment of the tests may set.
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
+    command.arg("serve").stdin(Stdio::null()).stdout(Stdio::null());
+    for variable in ["UNJINJA_LOG", "UNJINJA_API_KEY", "UNJINJA_UPSTREAM_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn local() -> Result<TcpListener, Failure> {
+    Ok(TcpListener::bind("127.0.0.1:0")?)
+}
+
+/// A file for a test.
+fn file(name: &str, text: &str) -> Result<PathBuf, Failure> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("serve");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join(name), text)?;
+    Ok(folder.join(name))
+}
+
+/// An upstream whose answer has so many words, and takes so long for each.
+fn slow(words: usize, milliseconds: u64) -> Result<(Upstream, String), Failure> {
+    let upstream = Upstream::start(local()?, &"word ".repeat(words), Duration::from_millis(milliseconds), None)?;
+    let url = format!("http://{}", upstream.address);
+    Ok((upstream, url))
+}
+
+#[test]
+fn an_answer_is_completed_at_the_first_signal() -> Result<(), Failure> {
+    for name in ["TERM", "INT"] {
+        let (_upstream, url) = slow(40, 25)?;
+        let mut serve = Serve::start(&url, &[], &[])?;
+        let mut connection = BufReader::new(serve.ask("")?);
+        let mut text = String::new();
+        while !text.contains("word ") {
+            assert!(connection.read_line(&mut text)? > 0, "{text}");
+        }
+        serve.signal(name)?;
+        serve.waits_for("shutting down");
+        assert!(TcpStream::connect(&serve.address).is_err(), "no new connections");
+        connection.read_to_string(&mut text)?;
+        assert_eq!((text.matches("word ").count(), text.contains("data: [DONE]")), (40, true), "{name}: {text}");
+        assert_eq!(serve.ended()?.code(), Some(0), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() -> Result<(), Failure> {
+    for (name, code) in [("TERM", 143), ("INT", 130)] {
+        let (_upstream, url) = slow(10_000, 25)?;
+        let mut serve = Serve::start(&url, &[], &[])?;
+        let mut connection = BufReader::new(serve.ask("")?);
+        let mut text = String::new();
+        while !text.contains("word ") {
+            assert!(connection.read_line(&mut text)? > 0, "{text}");
+        }
+        serve.signal(name)?;
+        serve.waits_for("shutting down");
+        serve.signal(name)?;
+        assert_eq!(serve.ended()?.code(), Some(code), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn keys_come_from_files_and_from_the_environment() -> Result<(), Failure> {
+    let (upstream, url) = slow(1, 0)?;
+    let (own, other) = (file("key", "from-a-file\n")?, file("upstream_key", "  to-the-upstream\r\n")?);
+    let (own, other) = (own.display().to_string(), other.display().to_string());
+    let variables = [("UNJINJA_API_KEY", "from-a-variable"), ("UNJINJA_UPSTREAM_API_KEY", "another-variable")];
+    let status = |answer: &str| answer.split(' ').nth(1).unwrap_or_default().to_owned();
+
+    let serve = Serve::start(&url, &["-v"], &variables)?;
+    for (headers, expected) in [
+        ("authorization: Bearer from-a-variable\r\n", "200"),
+        ("x-api-key: from-a-variable\r\n", "200"),
+        ("x-api-key: from-a-file\r\n", "401"),
+        ("", "401"),
+    ] {
+        let answer = serve.answer(headers)?;
+        assert_eq!(status(&answer), expected, "{headers}{answer}");
+    }
+    assert!(upstream.heads().contains("authorization: Bearer another-variable\r\n"), "{}", upstream.heads());
+    assert!(!upstream.heads().contains("from-a-variable"), "the client's key is not passed on");
+    let logged = serve.waits_for("401");
+    assert!(!logged.contains("variable"), "{logged}");
+
+    // A file overrides the variable, and white space around a key is no part of it.
+    let serve = Serve::start(&url, &["-v", "--api-key-file", &own, "--upstream-api-key-file", &other], &variables)?;
+    assert_eq!(status(&serve.answer("x-api-key: from-a-file\r\n")?), "200");
+    assert_eq!(status(&serve.answer("x-api-key: from-a-variable\r\n")?), "401");
+    assert!(upstream.heads().contains("authorization: Bearer to-the-upstream\r\n"), "{}", upstream.heads());
+    let logged = serve.waits_for("401");
+    assert!(!logged.contains("from-a") && !logged.contains("to-the-upstream"), "{logged}");
+    Ok(())
+}
+
+#[test]
+fn an_upstream_that_is_down_may_come_later() -> Result<(), Failure> {
+    // A port that was free a moment ago.
+    let address = local()?.local_addr()?;
+    let serve = Serve::start(&format!("http://{address}"), &[], &[])?;
+    let said = serve.waits_for("every request asks it again");
+    assert!(said.contains(&format!("warning: http://{address}: the upstream cannot be reached: ")), "{said}");
+    let answer = serve.answer("")?;
+    assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("check that it runs"), "{answer}");
+    assert!(!answer.contains(&address.to_string()), "clients do not learn the address: {answer}");
+    let _upstream = Upstream::start(TcpListener::bind(address)?, "Here.", Duration::ZERO, None)?;
+    let answer = serve.answer("")?;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Here."), "{answer}");
+    Ok(())
+}
+
+#[test]
+fn an_address_in_use_is_reported() -> Result<(), Failure> {
+    let taken = local()?;
+    let address = taken.local_addr()?.to_string();
+    let mut command = command();
+    command.args(["--listen", &address, "--upstream", "http://127.0.0.1:1", "--template"]).arg(template());
+    let output = command.output()?;
+    let said = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(&address) && said.contains("choose another address with --listen"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn a_certificate_can_be_trusted() -> Result<(), Failure> {
+    let folder = root().join("cli/tests/tls");
+    let certificate = CertificateDer::from_pem_file(folder.join("server.pem"))?;
+    let key = PrivateKeyDer::from_pem_file(folder.join("server.key"))?;
+    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate], key)?;
+    let authority = folder.join("authority.pem");
+    let upstream = Upstream::start(local()?, "Safely.", Duration::ZERO, Some(Arc::new(config)))?;
+    let url = format!("https://{}", upstream.address);
+
+    let serve = Serve::start(&url, &[], &[])?;
+    let said = serve.waits_for("every request asks it again");
+    assert!(said.contains("certificate") && said.contains("SSL_CERT_FILE"), "{said}");
+    let answer = serve.answer("")?;
+    assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("certificate"), "{answer}");
+    assert_eq!(upstream.heads(), "", "nothing was sent");
+
+    let serve = Serve::start(&url, &[], &[("SSL_CERT_FILE", &authority.display().to_string())])?;
+    let answer = serve.answer("")?;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Safely."), "{answer}");
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! A server on loopback that completes text: it replays one output in pieces, with a pause before each, and keeps the heads of
+//! the requests. With a certificate it speaks TLS.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::json;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What it replays, and what it was asked.
+#[derive(Clone)]
+pub struct Upstream {
+    pub address: SocketAddr,
+    pieces: Arc<Vec<String>>,
+    pause: Duration,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Upstream {
+    /// Replays this output, a word at a time. Its threads end with the test.
+    pub fn start(
+        listener: TcpListener,
+        output: &str,
+        pause: Duration,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> Result<Self, Failure> {
+        let pieces = output.split_inclusive(' ').map(str::to_owned).collect();
+        let upstream = Self { address: listener.local_addr()?, pieces: Arc::new(pieces), pause, heads: Arc::default() };
+        let server = upstream.clone();
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let (server, tls) = (server.clone(), tls.clone());
+                // A client that goes away is no failure.
+                std::thread::spawn(move || drop(server.accept(connection, tls)));
+            }
+        });
+        Ok(upstream)
+    }
+
+    /// The heads of the requests so far.
+    pub fn heads(&self) -> String {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+    }
+
+    fn accept(&self, connection: TcpStream, tls: Option<Arc<ServerConfig>>) -> Result<(), Failure> {
+        match tls {
+            None => self.answer(connection),
+            Some(config) => self.answer(StreamOwned::new(ServerConnection::new(config)?, connection)),
+        }
+    }
+
+    fn answer(&self, connection: impl Read + Write) -> Result<(), Failure> {
+        let mut reader = BufReader::new(connection);
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line)? == 0 || line == "\r\n" {
+                break;
+            }
+            if let Some((name, value)) = line.split_once(':')
+                && name.eq_ignore_ascii_case("content-length")
+            {
+                length = value.trim().parse()?;
+            }
+            head.push_str(&line);
+        }
+        std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink())?;
+        let is_probe = head.starts_with("GET ");
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).push(head);
+        let out = reader.get_mut();
+        if is_probe {
+            return Ok(out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")?);
+        }
+        out.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
+        for piece in self.pieces.iter() {
+            std::thread::sleep(self.pause);
+            let chunk = json!({"choices": [{"index": 0, "text": piece, "finish_reason": null}]});
+            write!(out, "data: {chunk}\n\n")?;
+            out.flush()?;
+        }
+        let last = json!({"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]});
+        write!(out, "data: {last}\n\ndata: [DONE]\n\n")?;
+        Ok(out.flush()?)
+    }
+}
