@@ -26,6 +26,8 @@ use unjinja_testkit::random::Random;
 #[derive(Default)]
 pub struct Replay {
     pub outputs: HashMap<String, Vec<String>>,
+    /// Each request gets the next output, whatever its seed is.
+    pub in_turn: bool,
     /// Wait this long between pieces.
     pub pause: Duration,
     /// The bodies of all requests, if they are to be kept.
@@ -79,13 +81,16 @@ fn response(status: u16, kind: &str, body: Body) -> Response<Body> {
 }
 
 async fn complete(State(replay): State<Arc<Replay>>, uri: Uri, body: Bytes) -> Result<Response<Body>, Infallible> {
-    let ask: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let mut ask: Value = serde_json::from_slice(&body).unwrap_or_default();
     if let Some(asked) = &replay.asked
         && let Ok(mut asked) = asked.lock()
     {
         asked.push(ask.clone());
     }
-    replay.begun.fetch_add(1, Ordering::Relaxed);
+    let number = replay.begun.fetch_add(1, Ordering::Relaxed);
+    if replay.in_turn {
+        ask["seed"] = number.into();
+    }
     let fault = ask["fault"].as_str().unwrap_or_default().to_owned();
     let json = "application/json";
     let message = json!({"error": {"message": "no memory left", "type": "InternalServerError", "code": 500}});
