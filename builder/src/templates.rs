@@ -179,12 +179,14 @@ impl Templates {
             return Err(error);
         }
         let (runtime, count) = (&self.runtime, names.len());
+        // An application uses a part of each module. In a program, the compiler would warn about the rest.
         let source = unjinja_codegen::rust::format(quote! {
             #types
 
-            #(#modules)*
+            #(#[allow(dead_code)] #modules)*
 
             /// All parsers, in order of their names.
+            #[allow(dead_code)]
             pub fn all() -> [&'static dyn #runtime::ChatParser; #count] {
                 [#(&#names::Parser),*]
             }

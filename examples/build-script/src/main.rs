@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::io::Read;
 
-use unjinja::{ChatParser, Event, Message, Options};
+use unjinja::{Event, Message, Options};
 
 /// A module for each template, and `all()`, which lists their parsers.
 mod parsers {
