@@ -2,17 +2,18 @@
 //! of each. `typify` writes the types. It panics at some schemas and ignores parts of others, so [`schema`] first writes
 //! each schema in the simple forms that it reads reliably, and gives every type its name.
 
+mod error;
 mod merge;
 mod names;
 mod pointer;
 mod print;
 mod schema;
 
-use std::fmt;
-
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use unjinja_runtime::Tools;
+
+pub use self::error::{TypesError, TypesProblem};
 
 /// The items for tools that are known at build time: the enum `ToolCall` and the module `arguments`. `json` is the list of
 /// tools in OpenAI's form. `runtime` is the path of the runtime, with its feature `types`, in the code that will hold the
@@ -65,86 +66,4 @@ pub fn type_items(json: &str, runtime: &TokenStream) -> Result<TokenStream, Box<
             #types
         }
     })
-}
-
-/// Everything that keeps a list of tools from becoming Rust types.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypesError {
-    problems: Vec<TypesProblem>,
-}
-
-impl TypesError {
-    /// Every problem; there is at least one.
-    pub fn problems(&self) -> &[TypesProblem] {
-        &self.problems
-    }
-}
-
-impl fmt::Display for TypesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, problem) in self.problems.iter().enumerate() {
-            if at > 0 {
-                f.write_str("\n")?;
-            }
-            problem.fmt(f)?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for TypesError {}
-
-/// One problem. It is displayed as ``tool `get_weather`, parameters.properties.days: cause; next step``.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypesProblem {
-    tool: String,
-    path: String,
-    cause: String,
-    next: String,
-}
-
-impl TypesProblem {
-    fn new(
-        tool: impl Into<String>,
-        path: impl Into<String>,
-        cause: impl Into<String>,
-        next: impl Into<String>,
-    ) -> Self {
-        Self { tool: tool.into(), path: path.into(), cause: cause.into(), next: next.into() }
-    }
-
-    fn alone(self) -> TypesError {
-        TypesError { problems: vec![self] }
-    }
-
-    /// The name of the tool; empty if it concerns none.
-    pub fn tool(&self) -> &str {
-        &self.tool
-    }
-
-    /// Where it is in the tool: `parameters.properties.days`. Empty if it concerns the whole tool.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// What is wrong there.
-    pub fn cause(&self) -> &str {
-        &self.cause
-    }
-
-    /// What to do about it.
-    pub fn next_step(&self) -> &str {
-        &self.next
-    }
-}
-
-impl fmt::Display for TypesProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.tool.as_str(), self.path.as_str()) {
-            ("", _) => {}
-            (tool, "") => write!(f, "tool `{tool}`: ")?,
-            (tool, path) => write!(f, "tool `{tool}`, {path}: ")?,
-        }
-        write!(f, "{}; {}", self.cause, self.next)
-    }
 }

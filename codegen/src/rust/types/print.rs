@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 use syn::{Attribute, Item};
 use typify::{TypeSpace, TypeSpaceSettings};
 
+use super::error::{TypesError, TypesProblem};
+use super::names;
 use super::schema::Definition;
-use super::{TypesError, TypesProblem, names};
 
 /// The types of these definitions. `support` is the path of the module that holds serde and serde_json.
 ///

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use unjinja_runtime::{Tool, Tools};
 
+use super::error::{TypesError, TypesProblem};
 use super::names::{Names, doc, type_name};
-use super::{TypesError, TypesProblem, merge, pointer};
+use super::{merge, pointer};
 
 /// How many schemas are looked at for one tool. References are followed where they stand, so a small schema can become a
 /// large one.
