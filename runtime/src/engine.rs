@@ -7,6 +7,7 @@
 //! | `io`, `actions`, `read_values`, `read_object`, `nested` | what a step can do: read what comes next, act on it |
 //! | `cursor`, `search`, `layout`, `name` | the position in the text, and markers and names in it |
 //! | `special_tokens` | which parts of the text are tokens of the tokenizer |
+//! | `token_counts` | how many tokens became text of the answer and of reasoning |
 //! | `speculation` | text that is held back until it is certain that it is a call |
 //! | `call_builder` | the open call: its name, id and arguments |
 //! | `value_readers` | the readers of values, and which of them is in the middle of one |
@@ -44,5 +45,6 @@ mod search;
 mod special_tokens;
 mod speculation;
 pub(crate) mod stream;
+pub(crate) mod token_counts;
 mod value_readers;
 mod work;

@@ -35,7 +35,7 @@ fn read(parser: &dyn ChatParser, text: &str, special: &BTreeSet<String>, options
     while let Some(char) = rest.chars().next() {
         let token = special.iter().filter(|token| rest.starts_with(token.as_str())).max_by_key(|token| token.len());
         let length = token.map_or(char.len_utf8(), |token| token.len());
-        stream.push_token(&rest[..length], token.is_some(), &mut |event| message.apply(&event));
+        stream.push_token(rest[..length].into(), token.is_some(), &mut |event| message.apply(&event));
         rest = &rest[length..];
     }
     stream.finish(&mut |event| message.apply(&event));
@@ -103,7 +103,7 @@ fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
         ("}", false),
         ("<tool_call|>", true),
     ] {
-        stream.push_token(text, is_special, &mut |event| message.apply(&event));
+        stream.push_token(text.into(), is_special, &mut |event| message.apply(&event));
     }
     stream.finish(&mut |event| message.apply(&event));
     assert_eq!(message.tool_calls[0].arguments, r#"{"code": "say <|\"|>,x:1}<tool_call|> now"}"#);
@@ -115,7 +115,7 @@ fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
 fn tokens_are_counted_by_channel() -> Result<(), Failure> {
     let mut stream = parser("qwen3")?.stream(&Options::new());
     for (text, special) in [("<think>", true), ("Hm", false), (",", false), ("</think>", true), ("Yes", false)] {
-        stream.push_token(text, special, &mut |_| {});
+        stream.push_token(text.into(), special, &mut |_| {});
     }
     let counts = stream.token_counts();
     assert_eq!((counts.reasoning, counts.content), (2, 1));

@@ -2,7 +2,8 @@
 
 use super::input::Chunk;
 use super::machine::Machine;
-use super::stream::{Stream, TokenCounts, borrow};
+use super::stream::{Stream, borrow};
+use super::token_counts::TokenCounts;
 use crate::message::{BorrowedMessage, Event, Message};
 use crate::options::Options;
 use crate::program::{ModelInfo, Program};
@@ -74,8 +75,8 @@ pub trait ChatStream {
     /// More of the model's output, cut anywhere, also inside a character.
     fn push_bytes(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>));
 
-    /// The text of the model's next token; see [`Stream::push_token`].
-    fn push_token(&mut self, text: &str, special: bool, sink: &mut dyn FnMut(Event<'_>));
+    /// The model's next token, as text or as bytes; see [`Stream::push_token`].
+    fn push_token(&mut self, token: Chunk<'_>, special: bool, sink: &mut dyn FnMut(Event<'_>));
 
     /// How many tokens were pushed in this turn; see [`Stream::token_counts`].
     fn token_counts(&self) -> TokenCounts;
@@ -126,8 +127,8 @@ impl<M: Machine> ChatStream for Stream<M> {
         Stream::push(self, bytes, sink);
     }
 
-    fn push_token(&mut self, text: &str, special: bool, sink: &mut dyn FnMut(Event<'_>)) {
-        Stream::push_token(self, text, special, sink);
+    fn push_token(&mut self, token: Chunk<'_>, special: bool, sink: &mut dyn FnMut(Event<'_>)) {
+        Stream::push_token(self, token, special, sink);
     }
 
     fn token_counts(&self) -> TokenCounts {

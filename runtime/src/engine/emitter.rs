@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::input::Input;
+use super::token_counts::TokenCounter;
 use crate::limits::PIECE;
 use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
 use crate::options::{Filter, Options, Unparsed};
@@ -41,6 +42,8 @@ pub(crate) struct Emitter {
     pub(super) last: u8,
     /// Where the text at hand begins in the output, in bytes. Negative while it holds what the prompt wrote.
     pub(super) base: i64,
+    /// The tokens that were pushed, and what they became.
+    pub(super) tokens: TokenCounter,
 }
 
 impl Emitter {
@@ -59,6 +62,7 @@ impl Emitter {
             begun: 0,
             last: 0,
             base: 0,
+            tokens: TokenCounter::default(),
         }
     }
 
@@ -79,6 +83,11 @@ impl Emitter {
 
     fn range(&mut self, channel: Channel, input: &Input<'_>, from: usize, to: usize, sink: Sink<'_>) {
         let from = from.max(self.begun).min(to);
+        let delivered = match channel {
+            Channel::Unparsed if self.unparsed == Unparsed::Content => Channel::Content,
+            channel => channel,
+        };
+        self.tokens.text(delivered, self.base + from as i64, self.base + to as i64);
         match input.slice(from, to) {
             Some(text) => self.str(channel, text, sink),
             None => self.bytes(channel, &input.bytes[from..to], sink),

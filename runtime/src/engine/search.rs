@@ -55,8 +55,13 @@ impl Place {
     /// Whether a marker whose core stands at `at` may stand there.
     #[inline]
     fn allows(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
-        marker.may_stand(text, self.begin, at)
-            && self.tokens.as_ref().is_none_or(|tokens| tokens.allow(marker.core.as_bytes(), at))
+        marker.may_stand(text, self.begin, at) && self.has_tokens(marker.core.as_bytes(), at)
+    }
+
+    /// Whether every special token in this core, which stands at `at`, arrived as one.
+    #[inline]
+    fn has_tokens(&self, core: &[u8], at: usize) -> bool {
+        self.tokens.as_ref().is_none_or(|tokens| tokens.allow(core, at))
     }
 }
 
@@ -203,7 +208,7 @@ fn compare_at_once(text: &[u8], place: &Place, at: usize, markers: &Markers, wor
         if !marker.names.is_empty() {
             return None;
         }
-        if !confirmed_at_once(&rest[core.len()..], &marker.confirm, work)? {
+        if !confirmed_at_once(text, at + core.len(), &marker.confirm, place, work)? {
             continue;
         }
         if best.is_none_or(|best| goes_before(index, best, markers.list())) {
@@ -213,12 +218,13 @@ fn compare_at_once(text: &[u8], place: &Place, at: usize, markers: &Markers, wor
     Some(best)
 }
 
-/// Whether what follows confirms a marker. `None` if more text is needed to tell.
-fn confirmed_at_once(after: &[u8], confirm: &Confirm, work: &mut Work) -> Option<bool> {
+/// Whether what follows a marker, from `from` on, confirms it. `None` if more text is needed to tell.
+fn confirmed_at_once(text: &[u8], from: usize, confirm: &Confirm, place: &Place, work: &mut Work) -> Option<bool> {
     let cores = match confirm {
         Confirm::Nothing => return Some(true),
         Confirm::Next(cores) | Confirm::End(cores) => &**cores,
     };
+    let after = &text[from..];
     let space = after.iter().take(CONFIRM_SPACE + 1).take_while(|byte| byte.is_ascii_whitespace()).count();
     let rest = &after[space..];
     if rest.is_empty() {
@@ -230,7 +236,7 @@ fn confirmed_at_once(after: &[u8], confirm: &Confirm, work: &mut Work) -> Option
     }
     let mut cut = false;
     for core in cores.iter().map(|core| core.as_bytes()).filter(|core| core.first() == rest.first()) {
-        if rest.starts_with(core) {
+        if rest.starts_with(core) && place.has_tokens(core, from + space) {
             work.add(core.len() - 1);
             return Some(true);
         }
@@ -268,6 +274,14 @@ struct Confirming {
     refused: bool,
     /// A name that may follow.
     name: NameProbe,
+}
+
+/// What confirms a marker.
+struct Wanted<'m> {
+    cores: &'m [Text],
+    place: &'m Place,
+    /// Where the text behind the marker begins.
+    from: usize,
 }
 
 /// The bits of the first `count` members of a list.
@@ -331,7 +345,7 @@ impl Probe {
             self.read += rest.len();
         }
         for index in members(self.waiting) {
-            let Some(counts) = self.confirm(text, index, &list[index], names, last, work) else { continue };
+            let Some(counts) = self.confirm(text, place, (index, &list[index]), names, last, work) else { continue };
             self.waiting &= !(1 << index);
             // Another marker can be compared next.
             self.confirming.take_if(|so_far| so_far.marker == index);
@@ -360,8 +374,8 @@ impl Probe {
     fn confirm(
         &mut self,
         text: &[u8],
-        index: usize,
-        marker: &Marker,
+        place: &Place,
+        (index, marker): (usize, &Marker),
         names: Names<'_>,
         last: bool,
         work: &mut Work,
@@ -380,8 +394,10 @@ impl Probe {
             }
             so_far => so_far.get_or_insert_with(new),
         };
-        let after = text.get(self.at + marker.core.len()..).unwrap_or_default();
-        let follows = so_far.follows(after, cores, marker.is_space(), last, work);
+        let from = self.at + marker.core.len();
+        let after = text.get(from..).unwrap_or_default();
+        let wanted = Wanted { cores, place, from };
+        let follows = so_far.follows(after, &wanted, marker.is_space(), last, work);
         let in_space = so_far.read == 0 || so_far.space > CONFIRM_SPACE;
         if follows == Some(true) || marker.names.is_empty() || in_space {
             return follows;
@@ -398,8 +414,9 @@ impl Confirming {
         Self { marker, space: 0, read: 0, alive: all(cores), refused: false, name: NameProbe::default() }
     }
 
-    /// Whether one of the cores follows, or the end of the text. With `exact`, no white space may stand before it.
-    fn follows(&mut self, after: &[u8], cores: &[Text], exact: bool, last: bool, work: &mut Work) -> Option<bool> {
+    /// Whether one of the cores follows that counts in its place, or the end of the text. With `exact`, no white space may stand
+    /// before it.
+    fn follows(&mut self, after: &[u8], wanted: &Wanted<'_>, exact: bool, last: bool, work: &mut Work) -> Option<bool> {
         while !self.refused {
             let Some(&byte) = after.get(self.space + self.read) else {
                 return match (last, self.read) {
@@ -417,14 +434,15 @@ impl Confirming {
             self.read += 1;
             let mut alive = 0;
             for core in members(self.alive) {
-                let bytes = cores[core].as_bytes();
+                let bytes = wanted.cores[core].as_bytes();
                 if bytes.get(self.read - 1) != Some(&byte) {
                     continue;
                 }
-                if bytes.len() == self.read {
-                    return Some(true);
+                match bytes.len() == self.read {
+                    true if wanted.place.has_tokens(bytes, wanted.from + self.space) => return Some(true),
+                    true => {}
+                    false => alive |= 1 << core,
                 }
-                alive |= 1 << core;
             }
             self.alive = alive;
             self.refused = alive == 0;
@@ -498,6 +516,22 @@ mod tests {
         assert_eq!(find(b"<s>", false), Candidate::Partial { at: 0 });
         assert_eq!(find(b"<s>\n", true), Candidate::Full { index: 0, at: 0 });
         assert_eq!(find(b"<s>\nx", false), Candidate::Full { index: 1, at: 0 });
+    }
+
+    #[test]
+    fn text_that_spells_a_special_token_confirms_nothing() {
+        let texts: std::sync::Arc<[String]> = ["</f>".to_owned()].into();
+        for (special, found) in [(true, Candidate::Full { index: 0, at: 1 }), (false, Candidate::None)] {
+            for text in ["x</p>\n</f>", "x</p>\n</f> and more text behind it"] {
+                let mut tokens = SpecialTokens::new(&texts);
+                if special {
+                    tokens.add(6, 10);
+                }
+                let mut searcher = Searcher::default();
+                searcher.place.tokens = Some(Box::new(tokens));
+                assert_eq!(searcher.find(text.as_bytes(), &MARKERS, Names::ANY, false), found, "{text}");
+            }
+        }
     }
 
     #[test]

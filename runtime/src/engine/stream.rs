@@ -5,12 +5,13 @@
 
 use std::fmt;
 
-use super::fast_path::FastPath;
+use super::fast_path::{FastPath, Target};
 use super::input::{Chunk, Input};
 use super::io::Io;
 use super::machine::{Flow, Machine};
 use super::memory::Memory;
 use super::special_tokens::SpecialTokens;
+use super::token_counts::TokenCounts;
 use crate::message::{BorrowedMessage, Channel, Event, Message};
 use crate::options::Options;
 use crate::program::{Action, Entry, Hole, Origin, Program, State, StateId};
@@ -59,29 +60,7 @@ struct Core {
     run: Run,
     /// Text that is not settled yet. Offsets in the memory count from its start.
     carry: Vec<u8>,
-    counts: TokenCounts,
     finished: bool,
-}
-
-/// How many ordinary tokens of a turn are text of the answer, and of reasoning. A token counts for the channel that was open
-/// before it; special tokens, and tokens inside calls, count for none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct TokenCounts {
-    /// Tokens of the answer.
-    pub content: usize,
-    /// Tokens of reasoning.
-    pub reasoning: usize,
-}
-
-impl TokenCounts {
-    fn add(&mut self, channel: Option<Channel>) {
-        match channel {
-            Some(Channel::Content) => self.content += 1,
-            Some(Channel::Reasoning) => self.reasoning += 1,
-            Some(Channel::Unparsed) | None => {}
-        }
-    }
 }
 
 /// The state of a machine in the middle of a turn.
@@ -139,23 +118,70 @@ impl<M: Machine> Stream<M> {
         sink(memory.fast_path.event(text));
     }
 
-    /// The text of the model's next token; `special` says whether it is a special token of the tokenizer. This matters with
-    /// [`Options::markers_are_special`], and for [`token_counts`](Self::token_counts). Text of ordinary tokens may as well be
-    /// pushed.
-    pub fn push_token(&mut self, text: &str, special: bool, mut sink: impl FnMut(Event<'_>)) {
-        let before = self.core.channel(&self.machine);
-        if special {
-            self.core.push_special(&self.machine, text, &mut sink);
-        } else {
-            self.push_text(text, &mut sink);
-            let channel = before.or_else(|| self.core.channel(&self.machine));
-            self.core.counts.add(channel);
+    /// The model's next token, as text or as bytes: many tokens end inside a character. `special` says whether it is one of the
+    /// tokens that [`Options::markers_are_special`] names. [`token_counts`](Self::token_counts) counts the others.
+    ///
+    /// ```
+    /// # use unjinja_runtime::{Interpreter, abi_3::*};
+    /// # static PROGRAM: Program = Program::new(
+    /// #     ModelInfo::named("plain"),
+    /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
+    /// #     StateId(0),
+    /// # );
+    /// # let parser = Interpreter::from_static(&PROGRAM);
+    /// use unjinja_runtime::{Event, Options, Stream};
+    ///
+    /// let mut stream = Stream::new(parser, &Options::new());
+    /// let mut text = String::new();
+    /// let mut sink = |event: Event<'_>| {
+    ///     if let Event::Content(piece) = event {
+    ///         text.push_str(piece);
+    ///     }
+    /// };
+    /// stream.push_token("Z", false, &mut sink);
+    /// stream.push_token(b"\xC3", false, &mut sink); // the first byte of a character, ...
+    /// stream.push_token(b"\xBCrich", false, &mut sink); // ... and the second
+    /// stream.finish(&mut sink);
+    /// assert_eq!((text.as_str(), stream.token_counts().content), ("Zürich", 3));
+    /// ```
+    pub fn push_token<'t>(&mut self, token: impl Into<Chunk<'t>>, special: bool, mut sink: impl FnMut(Event<'_>)) {
+        if self.core.finished {
+            self.core.reset(&self.machine);
+        }
+        let token = token.into().checked();
+        let (Chunk::Text(text), false) = (token, special) else {
+            return self.core.push_token(&self.machine, token, special, &mut sink);
+        };
+        // What the fast path passes on is text of its channel; all other text is counted where it is sent.
+        let Memory { emitter, fast_path, .. } = &mut self.core.run.memory;
+        let (begin, held) = (emitter.base, self.core.carry.len());
+        let passed = match fast_path.target {
+            Target::Text(channel) if fast_path.pass(text, self.core.carry.last().copied()).is_some() => Some(channel),
+            _ => None,
+        };
+        emitter.tokens.add(begin + held as i64, begin + (held + text.len()) as i64);
+        self.push_text(text, &mut sink);
+        let emitter = &mut self.core.run.memory.emitter;
+        if let Some(channel) = passed {
+            emitter.tokens.text(channel, begin, emitter.base);
+        }
+        emitter.tokens.settle(emitter.base);
+    }
+
+    /// The channel whose text comes next, as far as the settled text tells: `None` inside a call, between the parts of a turn, and
+    /// behind its end. Servers ask it whether the reasoning is over.
+    pub fn channel(&self) -> Option<Channel> {
+        let state = self.machine.program().states.get(usize::from(self.core.run.state.0))?;
+        match state.hole {
+            Some(Hole::Text(channel)) if !self.core.finished => Some(channel),
+            _ => None,
         }
     }
 
-    /// How many tokens were pushed with [`push_token`](Self::push_token) in this turn, by what they are text of.
+    /// What the tokens became that were pushed with [`push_token`](Self::push_token) in this turn. Tokens that wait count later,
+    /// at the end of the turn at the latest.
     pub fn token_counts(&self) -> TokenCounts {
-        self.core.counts
+        self.core.run.memory.emitter.tokens.counts
     }
 
     /// The output is over: text that was held back is settled, and everything that is open ends. A later push begins a
@@ -189,32 +215,21 @@ impl<M: Machine> Stream<M> {
 impl Core {
     fn new(machine: &dyn Machine, options: &Options) -> Self {
         let mut carry = Vec::new();
-        Self {
-            run: Run::begin(machine, options, &mut carry),
-            options: options.clone(),
-            carry,
-            counts: TokenCounts::default(),
-            finished: false,
-        }
+        Self { run: Run::begin(machine, options, &mut carry), options: options.clone(), carry, finished: false }
     }
 
-    /// The channel whose text is being read.
-    fn channel(&self, machine: &dyn Machine) -> Option<Channel> {
-        match machine.program().states.get(usize::from(self.run.state.0))?.hole {
-            Some(Hole::Text(channel)) if !self.finished => Some(channel),
-            _ => None,
+    fn push_token(&mut self, machine: &dyn Machine, token: Chunk<'_>, special: bool, sink: &mut dyn FnMut(Event<'_>)) {
+        let (from, length) = (self.carry.len(), token.as_bytes().len());
+        let memory = &mut self.run.memory;
+        if !special {
+            let begin = memory.emitter.base + from as i64;
+            memory.emitter.tokens.add(begin, begin + length as i64);
+        } else if let Some(tokens) = &mut memory.cursor.search.place.tokens {
+            tokens.add(from, from + length);
         }
-    }
-
-    fn push_special(&mut self, machine: &dyn Machine, text: &str, sink: &mut dyn FnMut(Event<'_>)) {
-        if self.finished {
-            self.reset(machine);
-        }
-        let from = self.carry.len();
-        if let Some(tokens) = &mut self.run.memory.cursor.search.place.tokens {
-            tokens.add(from, from + text.len());
-        }
-        self.push(machine, Chunk::Text(text), sink);
+        self.push(machine, token, sink);
+        let emitter = &mut self.run.memory.emitter;
+        emitter.tokens.settle(emitter.base);
     }
 
     // These two take the sink by its type and not behind a pointer: the calls cost much for short pieces of a value.
@@ -271,7 +286,6 @@ impl Core {
     fn reset(&mut self, machine: &dyn Machine) -> Vec<u8> {
         let rest = std::mem::take(&mut self.carry);
         self.run = Run::begin(machine, &self.options, &mut self.carry);
-        self.counts = TokenCounts::default();
         self.finished = false;
         rest
     }

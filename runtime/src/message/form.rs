@@ -139,7 +139,8 @@ impl DiagnosticKind {
         Self::StrippedTokens,
     ];
 
-    pub(super) fn name(self) -> &'static str {
+    /// The name under serde, such as `unknown_tool`.
+    pub fn name(self) -> &'static str {
         match self {
             Self::UnknownTool => "unknown_tool",
             Self::MalformedArguments => "malformed_arguments",

@@ -5,6 +5,7 @@ use memchr::memmem;
 use super::{Diagnostic, DiagnosticKind, Message};
 use crate::options::Options;
 use crate::program::{Program, State, is_special_token};
+use crate::tools::Tools;
 
 /// How far behind a function's name its arguments are looked for, in bytes.
 const REACH: usize = 64;
@@ -14,8 +15,9 @@ const WORDS: [&str; 5] = ["arguments", "parameters", "args", "input", "json"];
 
 impl Message {
     /// Reports ([`DiagnosticKind::StrippedTokens`]) that special tokens seem to be missing from the output: tools were
-    /// offered, their calls are announced by special tokens, there is no call, and the answer has the name of one of these
-    /// tools with an object or brackets behind it. The message is not changed otherwise: what looks like a call may be a
+    /// offered, their calls are announced by tokens, there is no call, and the answer has the name of one of these tools as in
+    /// a call: with an object, brackets or one of its arguments behind it. If there is no answer, the reasoning is looked at:
+    /// the token that ends it may be missing too. The message is not changed otherwise: what looks like a call may be a
     /// quotation.
     ///
     /// Parsers do not call this: it looks at the whole answer.
@@ -23,75 +25,155 @@ impl Message {
         if options.tools.is_empty() || !self.tool_calls.is_empty() || !announces_by_token(program) {
             return;
         }
+        let text = if self.content.trim().is_empty() { &self.reasoning_content } else { &self.content };
         let tools = options.tools.iter().map(|tool| tool.name.as_str());
-        let Some((at, name)) = tools.filter_map(|name| Some((find_call(&self.content, name)?, name))).min() else {
+        let Some((at, name)) = tools.filter_map(|name| Some((find_call(text, name, &options.tools)?, name))).min()
+        else {
             return;
         };
-        let detail = format!("{name}: {}", excerpt(&self.content[at..]));
+        let detail = format!("{name}: {}", excerpt(&text[at..]));
         Diagnostic::new(DiagnosticKind::StrippedTokens, None, detail).insert_into(&mut self.diagnostics);
     }
 }
 
-/// Whether a special token stands in the markers of calls.
+/// Whether a token that servers may remove stands in the markers of calls.
 fn announces_by_token(program: &Program) -> bool {
-    let mut arrows = program.states.iter().flat_map(State::arrows);
-    arrows.any(|(marker, step)| step.key.starts_with("tools") && is_special_token(marker.core.as_bytes()))
-}
-
-/// Where a name stands in a text as in a call: alone, and with an object or brackets behind it.
-fn find_call(text: &str, name: &str) -> Option<usize> {
-    let is_word = |byte: Option<u8>| byte.is_some_and(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-    memmem::find_iter(text.as_bytes(), name.as_bytes()).find(|&at| {
-        let before = text[..at].bytes().next_back();
-        let behind = &text.as_bytes()[at + name.len()..];
-        !is_word(before) && !is_word(behind.first().copied()) && begins_arguments(&behind[..behind.len().min(REACH)])
+    let mut arrows = program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.key.starts_with("tools"));
+    arrows.any(|(marker, _)| {
+        let preserved = &program.info.preserved_tokens;
+        is_special_token(marker.core.as_bytes()) || preserved.iter().any(|token| marker.core.contains(&**token))
     })
 }
 
-/// Whether arguments begin here, perhaps behind an index, a key and punctuation.
-fn begins_arguments(mut text: &[u8]) -> bool {
-    loop {
-        match text {
-            [b'(' | b'{', rest @ ..] => {
-                let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
-                return next.is_some_and(|byte| {
-                    matches!(byte, b'"' | b'\'' | b'}' | b')' | b'_') || byte.is_ascii_alphabetic()
-                });
+/// Where a name stands in a text as in a call: alone, with arguments behind it, and not in an example between code fences.
+fn find_call(text: &str, name: &str, tools: &Tools) -> Option<usize> {
+    let declares = |argument: &str| tools.declares(name, argument);
+    let (mut seen, mut fences) = (0, 0_usize);
+    memmem::find_iter(text.as_bytes(), name.as_bytes()).find(|&at| {
+        fences += text[seen..at].matches("```").count();
+        seen = at;
+        let behind = start_of(&text[at + name.len()..], REACH);
+        let alone = !text[..at].bytes().next_back().is_some_and(is_word);
+        alone
+            && fences.is_multiple_of(2)
+            && match behind.bytes().next() {
+                Some(byte) if is_word(byte) => begins_object_after_id(behind, declares),
+                Some(b'(') => begins_named_values(&behind[1..]),
+                _ => begins_object(behind) || names_argument(behind, declares),
             }
-            [b' ' | b'\n' | b':' | b',' | b'"' | b'\'' | b'0'..=b'9', rest @ ..] => text = rest,
-            _ => match WORDS.iter().find(|word| text.starts_with(word.as_bytes())) {
-                Some(word) => text = &text[word.len()..],
-                None => return false,
-            },
+    })
+}
+
+fn is_word(byte: u8) -> bool {
+    byte == b'_' || byte.is_ascii_alphanumeric()
+}
+
+/// What may stand between the parts of a call whose tokens are gone.
+fn is_between(letter: char) -> bool {
+    letter.is_whitespace() || letter.is_ascii_digit() || ":,\"'`>".contains(letter)
+}
+
+/// Whether the arguments of a Python call begin behind the bracket: `)` or `name=`.
+fn begins_named_values(text: &str) -> bool {
+    let text = text.trim_start();
+    let rest = text.trim_start_matches(|letter: char| letter == '_' || letter.is_alphanumeric());
+    text.starts_with(')') || (rest.len() < text.len() && rest.trim_start().starts_with('='))
+}
+
+/// Whether an object begins here, perhaps behind an index, a key and punctuation.
+fn begins_object(mut text: &str) -> bool {
+    loop {
+        text = text.trim_start_matches(is_between);
+        if let Some(inside) = text.strip_prefix('{') {
+            let next = inside.trim_start().chars().next();
+            return next.is_some_and(|next| "\"'}_\\".contains(next) || next.is_ascii_alphabetic());
+        }
+        match WORDS.iter().find_map(|word| text.strip_prefix(word)) {
+            Some(rest) => text = rest,
+            None => return false,
+        }
+    }
+}
+
+/// Whether an id goes on directly behind the name, and behind it an object with an argument of the tool, or with nothing.
+fn begins_object_after_id(text: &str, declares: impl Fn(&str) -> bool) -> bool {
+    let rest = text.trim_start_matches(|letter: char| letter == '-' || letter == '_' || letter.is_ascii_alphanumeric());
+    let Some(inside) = rest.strip_prefix('{').map(str::trim_start) else { return false };
+    let key = inside.strip_prefix('"').and_then(|key| key.split('"').next());
+    inside.starts_with('}') || key.is_some_and(declares)
+}
+
+/// Whether the next line, or the next tag, names an argument of the tool.
+fn names_argument(text: &str, declares: impl Fn(&str) -> bool) -> bool {
+    let rest = text.trim_start_matches(is_between);
+    if !text[..text.len() - rest.len()].contains('\n') {
+        return false;
+    }
+    let part_of_name = |letter: char| letter == '_' || letter == '-' || letter == '.' || letter.is_alphanumeric();
+    match rest.strip_prefix('<') {
+        Some(tag) => {
+            let tag = tag.split('>').next().unwrap_or_default();
+            tag.split(|letter: char| !part_of_name(letter)).any(declares)
+        }
+        None => {
+            let end = rest.find(|letter: char| !part_of_name(letter)).unwrap_or(rest.len());
+            declares(&rest[..end]) && rest[end..].starts_with(['\n', ':', '=', '"', '>'])
         }
     }
 }
 
 /// The beginning of a text.
 fn excerpt(text: &str) -> &str {
-    const LENGTH: usize = 40;
-    let end = (0..=text.len().min(LENGTH)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    start_of(text, 40)
+}
+
+/// At most so many bytes of a text.
+fn start_of(text: &str, length: usize) -> &str {
+    let end = (0..=text.len().min(length)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     &text[..end]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::find_call;
+    use super::*;
 
     #[test]
-    fn calls_without_their_tokens_are_recognised() {
+    fn calls_without_their_tokens_are_recognised() -> Result<(), Box<dyn std::error::Error>> {
+        let tools = Tools::from_json(
+            r#"[{"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {"zone": {}}}}}]"#,
+        )?;
         for text in [
             "functions.now:0{\"zone\": \"UTC\"}",
             "call:now{zone:UTC}",
             "{\"name\": \"now\", \"arguments\": {}}",
-            "now\n```json\n{\"zone\": 1}".replace("```", "").as_str(),
+            "{\"tool\": \"now\", \"input\": {\"zone\": 1}}",
+            "{\"name\": \"now\", \"arguments\": \"{\\\"zone\\\": 1}\"}",
+            "now\n```json\n{\"zone\": 1}\n```",
             "Let me see.now(zone=\"UTC\")",
+            "now()",
+            "nowcall00500{\"zone\":1}",
+            "nowcall00500{}",
+            "now\nzone\nUTC\n",
+            "now\n<act:arg key=\"zone\">UTC",
         ] {
-            assert!(find_call(text, "now").is_some(), "{text}");
+            assert!(find_call(text, "now", &tools).is_some(), "{text}");
         }
-        for text in ["I know it.", "Right now (12 o'clock) it rains.", "now, then", "{\"now\"}", "snow(a=1)", "now(1)"]
-        {
-            assert_eq!(find_call(text, "now"), None, "{text}");
+        for text in [
+            "I know it.",
+            "Right now (12 o'clock) it rains.",
+            "It is late now (it rains).",
+            "now, then",
+            "{\"now\"}",
+            "snow(a=1)",
+            "now(1)",
+            "nowhere{\"x\": 1}",
+            "From now on\nzones count.",
+            "now zone: UTC",
+            "now\n<b>bold</b>",
+            "A call is\n```json\n{\"name\": \"now\", \"arguments\": {}}\n```\n",
+        ] {
+            assert_eq!(find_call(text, "now", &tools), None, "{text}");
         }
+        Ok(())
     }
 }

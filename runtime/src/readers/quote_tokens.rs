@@ -297,7 +297,11 @@ impl Translator {
                 self.malformed = true;
                 self.at = At::Done;
             }
-            _ => self.malformed = true,
+            _ => {
+                self.matched = 0;
+                self.stray(&held[..lost], out);
+                self.again_from(quote, &held[lost..], out);
+            }
         }
         0
     }
@@ -354,6 +358,11 @@ impl Translator {
                 self.malformed = true;
                 out.extend_from_slice(b"null");
                 self.again(At::After)
+            }
+            // The beginning of a tag, where it is not that of a quote token.
+            _ if sign == Sign::Byte(b'<') => {
+                self.stray(b"<", out);
+                1
             }
             _ => {
                 self.malformed = true;

@@ -6,6 +6,27 @@ use super::{At, OBJECT, Translator};
 const MAX_GAP: usize = 64;
 
 impl Translator {
+    /// Text that is neither a value nor a key, where one of them or a separator should stand. It becomes a value or a key of its own.
+    pub(super) fn stray(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        self.malformed = true;
+        if self.at == At::After {
+            self.at = self.next_item();
+        }
+        match self.at {
+            At::Key => {
+                self.begin_bare_key(out);
+                return self.key_text(text, out);
+            }
+            At::Item => self.separate(out),
+            At::Colon => out.extend_from_slice(b": "),
+            _ => {}
+        }
+        self.in_key = false;
+        self.token.clear();
+        self.begin_word(out);
+        self.text(text, out);
+    }
+
     /// Takes text that is neither number nor literal. It ends before the next key, a closing bracket or a quote token.
     pub(super) fn word(&mut self, quote: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
         let mut end = rest.len();
