@@ -79,8 +79,11 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<Source>, SourceError> {
     let mut sources = read_from(path, BufReader::new(file))?;
     let has_tokens = |source: &Source| source.tokens != SpecialTokens::default();
     if names::is_of_model(path) && !sources.iter().any(has_tokens) {
-        let tokens = tokens_beside(path);
-        sources.iter_mut().for_each(|source| source.tokens = tokens.clone());
+        let (tokens, special_tokens) = tokens_beside(path);
+        for source in &mut sources {
+            source.tokens = tokens.clone();
+            source.special_tokens = source.special_tokens.take().or_else(|| special_tokens.clone());
+        }
     }
     Ok(sources)
 }
@@ -103,7 +106,13 @@ fn read_from(path: &Path, mut input: impl Read + Seek) -> Result<Vec<Source>, So
         Kind::Json => json::read(path, &text::read(path, input)?),
         Kind::Text => {
             let (variant, tokens) = (names::variant_of_file(path), SpecialTokens::default());
-            Ok(vec![Source { path: path.to_owned(), variant, text: text::read(path, input)?, tokens }])
+            Ok(vec![Source {
+                path: path.to_owned(),
+                variant,
+                text: text::read(path, input)?,
+                tokens,
+                special_tokens: None,
+            }])
         }
     }
 }
@@ -137,9 +146,9 @@ fn kind_of(path: &Path, start: &[u8]) -> Kind {
 
 /// The special tokens in the `tokenizer_config.json` of the same model; none if there is no such file or it cannot be
 /// read, because the template is complete without them.
-fn tokens_beside(path: &Path) -> SpecialTokens {
+fn tokens_beside(path: &Path) -> (SpecialTokens, Option<Vec<String>>) {
     let config = names::model_folder(path).join("tokenizer_config.json");
-    let Ok(file) = File::open(&config) else { return SpecialTokens::default() };
+    let Ok(file) = File::open(&config) else { return Default::default() };
     text::read(&config, file).ok().and_then(|text| json::tokens(&text)).unwrap_or_default()
 }
 

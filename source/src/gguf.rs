@@ -21,6 +21,7 @@ pub(crate) const MAGIC: [u8; 4] = *b"GGUF";
 
 const TEMPLATE: &str = "tokenizer.chat_template";
 const TOKENS: &str = "tokenizer.ggml.tokens";
+const TOKEN_TYPES: &str = "tokenizer.ggml.token_type";
 const BOS: &str = "tokenizer.ggml.bos_token_id";
 const EOS: &str = "tokenizer.ggml.eos_token_id";
 const ARCHITECTURE: &str = "general.architecture";
@@ -35,6 +36,12 @@ const LONGEST_KEY: u64 = (1 << 16) - 1;
 /// The longest special token or architecture name that is read, in bytes.
 const LONGEST_TOKEN: u64 = 1 << 12;
 
+/// The type of a special token.
+const CONTROL: u32 = 3;
+
+/// How many special tokens are read. Vocabularies have some hundred.
+const MOST_SPECIAL: usize = 1 << 13;
+
 /// How many named templates are read from one file.
 const MOST_TEMPLATES: usize = 64;
 
@@ -44,6 +51,8 @@ struct Found {
     templates: Vec<(Option<String>, String)>,
     /// The offset of the first item of the token array, and the number of items.
     tokens: Option<(u64, u64)>,
+    /// The same for the types of the tokens.
+    types: Option<(u64, u64)>,
     bos: Option<u64>,
     eos: Option<u64>,
     architecture: Option<String>,
@@ -62,6 +71,7 @@ pub(crate) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, 
         bos: token(&mut cursor, &found, found.bos).map_err(fail)?,
         eos: token(&mut cursor, &found, found.eos).map_err(fail)?,
     };
+    let special_tokens = special_tokens(&mut cursor, &found).map_err(fail)?;
     // Beside named templates, the one without a name is the default.
     let is_alone = found.templates.len() == 1;
     let sources = found.templates.into_iter().map(|(name, text)| Source {
@@ -69,6 +79,7 @@ pub(crate) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, 
         variant: name.or_else(|| (!is_alone).then(|| "default".to_owned())),
         text,
         tokens: tokens.clone(),
+        special_tokens: special_tokens.clone(),
     });
     let mut sources: Vec<Source> = sources.collect();
     sources.sort_by_key(|source| source.variant.as_deref() != Some("default"));
@@ -112,6 +123,11 @@ fn value<R: Read + Seek>(cursor: &mut Cursor<R>, found: &mut Found, key: &str, k
             found.tokens = Some((cursor.offset(), count));
             cursor.skip_items(items, count, 0)?;
         }
+        TOKEN_TYPES if kind == Kind::Array => {
+            let (items, count) = cursor.array()?;
+            found.types = matches!(items, Kind::I32 | Kind::U32).then(|| (cursor.offset(), count));
+            cursor.skip_items(items, count, 0)?;
+        }
         _ => match key.strip_prefix(TEMPLATE) {
             Some("") => template(cursor, found, None, kind)?,
             Some(name) if name.len() > 1 && name.starts_with('.') => template(cursor, found, Some(&name[1..]), kind)?,
@@ -149,6 +165,16 @@ fn token<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found, id: Option<u64>)
         return Ok(None);
     }
     cursor.item(at, id, LONGEST_TOKEN).map(Some).map_err(|problem| problem.of(TOKENS))
+}
+
+/// The texts of the tokens that are marked as control tokens; `None` if the file has no types of tokens.
+fn special_tokens<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found) -> Result<Option<Vec<String>>, Problem> {
+    let (Some((at, count)), Some((types, typed))) = (found.tokens, found.types) else { return Ok(None) };
+    let special = cursor.positions(types, typed.min(count), CONTROL, MOST_SPECIAL).map_err(|p| p.of(TOKEN_TYPES))?;
+    let mut tokens = cursor.items(at, &special, LONGEST_TOKEN).map_err(|problem| problem.of(TOKENS))?;
+    tokens.sort();
+    tokens.dedup();
+    Ok(Some(tokens))
 }
 
 /// The error for a file without a template: it says what the file is.

@@ -1,5 +1,6 @@
 //! Reads templates from `tokenizer_config.json`, `chat_template.json` and files like them. It uses the keys
-//! `chat_template`, `bos_token` and `eos_token`, and must not depend on any other.
+//! `chat_template`, `bos_token`, `eos_token`, `added_tokens_decoder` and `additional_special_tokens`, and must not depend on
+//! any other.
 
 use std::path::Path;
 
@@ -20,12 +21,13 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> 
     let Value::Object(object) = &value else {
         return Err(fail(format!("the file is {} in JSON; expected an object with the key `{KEY}`", kind(&value))));
     };
-    let tokens = tokens_of(object);
+    let (tokens, special_tokens) = (tokens_of(object), special_tokens_of(object));
     let source = |variant: Option<&str>, text: &str| Source {
         path: path.to_owned(),
         variant: variant.map(str::to_owned),
         text: text.to_owned(),
         tokens: tokens.clone(),
+        special_tokens: special_tokens.clone(),
     };
     let sources = match object.get(KEY) {
         None | Some(Value::Null) => return Err(without(path, object)),
@@ -71,20 +73,35 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> 
     Ok(sources)
 }
 
-/// The special tokens in the text of a `tokenizer_config.json`.
-pub(crate) fn tokens(text: &str) -> Option<SpecialTokens> {
+/// The special tokens in the text of a `tokenizer_config.json`: those with a role, and all of them.
+pub(crate) fn tokens(text: &str) -> Option<(SpecialTokens, Option<Vec<String>>)> {
     let value: Value = serde_json::from_str(text).ok()?;
-    value.as_object().map(tokens_of)
+    value.as_object().map(|object| (tokens_of(object), special_tokens_of(object)))
 }
 
 /// A token is a string, or an object with the string in `content`.
+fn token_text(token: &Value) -> Option<String> {
+    token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)
+}
+
 fn tokens_of(object: &Map<String, Value>) -> SpecialTokens {
-    let token = |key: &str| match object.get(key) {
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(Value::Object(token)) => token.get("content").and_then(Value::as_str).map(str::to_owned),
-        _ => None,
-    };
+    let token = |key: &str| object.get(key).and_then(token_text);
     SpecialTokens { bos: token("bos_token"), eos: token("eos_token") }
+}
+
+/// The added tokens that are marked as special, and those that are listed as such.
+fn special_tokens_of(object: &Map<String, Value>) -> Option<Vec<String>> {
+    let added = object.get("added_tokens_decoder").and_then(Value::as_object);
+    let listed = object.get("additional_special_tokens").and_then(Value::as_array).filter(|list| !list.is_empty());
+    if added.is_none() && listed.is_none() {
+        return None;
+    }
+    let is_special = |token: &&Value| token.get("special").and_then(Value::as_bool) == Some(true);
+    let added = added.into_iter().flat_map(|added| added.values()).filter(is_special);
+    let mut tokens: Vec<String> = added.chain(listed.into_iter().flatten()).filter_map(token_text).collect();
+    tokens.sort();
+    tokens.dedup();
+    Some(tokens)
 }
 
 /// The error for a file without a template: it lists the keys that the file has, and where the template may be.

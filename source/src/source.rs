@@ -41,6 +41,9 @@ pub struct Source {
     pub text: String,
     /// The special tokens, if the file, or `tokenizer_config.json` beside it, gives them.
     pub tokens: SpecialTokens,
+    /// The texts of all special tokens, which a tokenizer keeps apart from other text; `None` if neither the file nor
+    /// `tokenizer_config.json` beside it lists them.
+    pub special_tokens: Option<Vec<String>>,
 }
 
 impl Source {
@@ -51,7 +54,13 @@ impl Source {
     /// assert_eq!((source.name(), source.file()), ("qwen3".to_owned(), "qwen3.jinja".to_owned()));
     /// ```
     pub fn from_text(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
-        Self { path: path.into(), variant: None, text: text.into(), tokens: SpecialTokens::default() }
+        Self {
+            path: path.into(),
+            variant: None,
+            text: text.into(),
+            tokens: SpecialTokens::default(),
+            special_tokens: None,
+        }
     }
 
     /// The file's name, with `#VARIANT` after it if the template has a name of its own. A spec records this as

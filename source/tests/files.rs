@@ -66,6 +66,29 @@ fn templates_in_json() -> Done {
     Ok(())
 }
 
+/// The special tokens of a file, which stand in two places; without both of them nothing is known.
+#[test]
+fn special_tokens_in_json() -> Done {
+    let cases: [(&str, Option<&[&str]>); 4] = [
+        (r#"{"chat_template": "A", "eos_token": "</s>"}"#, None),
+        (r#"{"chat_template": "A", "additional_special_tokens": []}"#, None),
+        (r#"{"chat_template": "A", "additional_special_tokens": ["<b>", {"content": "<a>"}]}"#, Some(&["<a>", "<b>"])),
+        (
+            r#"{"chat_template": "A", "additional_special_tokens": ["<a>"], "added_tokens_decoder": {
+                "1": {"content": "<a>", "special": true}, "2": {"content": "<c>", "special": true},
+                "3": {"content": "<d>", "special": false}, "4": {"special": true}}}"#,
+            Some(&["<a>", "<c>"]),
+        ),
+    ];
+    for (json, expected) in cases {
+        let sources = Source::from_bytes("tokenizer_config.json", json.as_bytes())?;
+        let found = sources[0].special_tokens.as_ref();
+        let found: Option<Vec<&str>> = found.map(|tokens| tokens.iter().map(String::as_str).collect());
+        assert_eq!(found.as_deref(), expected, "{json}");
+    }
+    Ok(())
+}
+
 /// The text of a JSON file, and the error.
 const WRONG: [(&str, &str); 12] = [
     ("{", "x.json: the file is not valid JSON: EOF while parsing an object at line 1 column 1"),

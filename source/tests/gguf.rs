@@ -40,6 +40,8 @@ fn both_versions_in_both_byte_orders() -> Done {
         assert_eq!(source.tokens.bos.as_deref(), Some("<s>"), "{name}");
         assert_eq!(source.tokens.eos.as_deref(), Some("</s>"), "{name}");
         assert_eq!((source.name(), source.file()), (name.to_owned(), format!("{name}.gguf")));
+        // The sample marks all its tokens as control tokens.
+        assert_eq!(source.special_tokens.map(|tokens| tokens.len()), Some(10), "{name}");
     }
     Ok(())
 }
@@ -81,9 +83,10 @@ fn the_first_version() -> Done {
         b"GGUF".to_vec(),
         number(1),
         number(0),
-        number(4),
+        number(5),
         string("general.architecture", "llama"),
         [tokens, short_string("x"), short_string("<end>")].concat(),
+        [short_string("tokenizer.ggml.token_type"), number(9), number(5), number(2), number(1), number(3)].concat(),
         [short_string("tokenizer.ggml.eos_token_id"), number(4), number(1)].concat(),
         string("tokenizer.chat_template", "{{ messages }}"),
     ];
@@ -91,6 +94,7 @@ fn the_first_version() -> Done {
     assert_eq!(sources.len(), 1);
     assert_eq!(sources[0].text, "{{ messages }}");
     assert_eq!((sources[0].tokens.bos.as_deref(), sources[0].tokens.eos.as_deref()), (None, Some("<end>")));
+    assert_eq!(sources[0].special_tokens.as_deref(), Some(&["<end>".to_owned()][..]));
     Ok(())
 }
 

@@ -283,14 +283,49 @@ impl<R: Read + Seek> Cursor<R> {
         Ok(())
     }
 
-    /// The item at `index` of the array of strings whose first item is at offset `at`.
-    pub(super) fn item(&mut self, at: u64, index: u64, most: u64) -> Result<String, Problem> {
+    fn go_to(&mut self, at: u64) -> Result<(), Problem> {
         self.input.seek(SeekFrom::Start(at)).map_err(|error| self.problem(error))?;
         self.offset = at;
+        Ok(())
+    }
+
+    /// The item at `index` of the array of strings whose first item is at offset `at`.
+    pub(super) fn item(&mut self, at: u64, index: u64, most: u64) -> Result<String, Problem> {
+        self.go_to(at)?;
         for _ in 0..index {
             self.skip(Kind::String)?;
         }
         self.string(most, "a token")
+    }
+
+    /// The items at these indices, which ascend.
+    pub(super) fn items(&mut self, at: u64, indices: &[u64], most: u64) -> Result<Vec<String>, Problem> {
+        self.go_to(at)?;
+        let (mut items, mut next) = (Vec::with_capacity(indices.len()), 0);
+        for index in indices {
+            for _ in next..*index {
+                self.skip(Kind::String)?;
+            }
+            items.push(self.string(most, "a token")?);
+            next = index + 1;
+        }
+        Ok(items)
+    }
+
+    /// The indices of the first `most` items that are `wanted`, in an array of `count` numbers of 32 bits whose first item is
+    /// at offset `at`.
+    pub(super) fn positions(&mut self, at: u64, count: u64, wanted: u32, most: usize) -> Result<Vec<u64>, Problem> {
+        self.go_to(at)?;
+        let mut found = Vec::new();
+        for index in 0..count {
+            if self.u32()? == wanted {
+                found.push(index);
+                if found.len() == most {
+                    break;
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn forward(&mut self, count: u64, what: &str) -> Result<(), Problem> {
