@@ -7,16 +7,18 @@ use unjinja_runtime::abi_3::{Action, Channel, Hole, Origin, Program, State, ente
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
 use super::options::ToolChoice;
+use super::special_tokens::Tokens;
 use super::tool_rules::ToolRules;
 use super::trigger;
-use super::turn::{Limits, Offered, Turn};
+use super::turn::{Limits, Offered, Texts, Turn};
 use super::values::Wider;
-use super::{GrammarOptions, SchemaError};
+use super::{Expr, GrammarOptions, SchemaError, Target, lark, xgrammar};
 
 /// A grammar, and what a sampler needs with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grammar {
-    /// The GBNF; its first rule is `root`. Empty if nothing has to be constrained.
+    /// The grammar in the language of its [`Target`]: GBNF, whose first rule is `root`; a structural tag as JSON; or Lark.
+    /// Empty if nothing has to be constrained.
     pub text: String,
     /// Whether the grammar holds only from a trigger on; all text before the trigger is free. If false, it holds for
     /// the whole turn.
@@ -27,7 +29,8 @@ pub struct Grammar {
     pub preserved_tokens: Vec<String>,
     /// Texts that end a turn.
     pub stops: Vec<String>,
-    /// The part of the constrained text that the prompt already contains. The sampler must be fed with it first.
+    /// The part of the constrained text that the prompt already contains. The sampler must be fed with it first. Empty unless
+    /// the grammar is GBNF: others begin behind it.
     pub prefill: String,
     /// The markers of reasoning; samplers use them for reasoning budgets.
     pub reasoning: Option<Reasoning>,
@@ -131,7 +134,9 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
             return Ok(grammar);
         }
     }
-    let lazy = offered.is_some() && !required && options.response_schema.is_none() && read.is_empty();
+    // Other engines than llama.cpp know free text, so that their grammars hold for the whole turn.
+    let gbnf = options.target == Target::Gbnf;
+    let lazy = gbnf && offered.is_some() && !required && options.response_schema.is_none() && read.is_empty();
     let triggers = match &offered {
         Some(offered) if lazy => trigger::triggers(program, offered),
         _ => Vec::new(),
@@ -143,15 +148,31 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         parallel: options.parallel_tool_calls,
         reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
+        texts: if gbnf { Texts::States } else { Texts::Whole },
     };
+    let tokens = Tokens::new(&options.special_tokens, options.target);
+    let folded = (!tokens.is_empty()).then(|| tokens.folded(program));
+    let (program, read) = (folded.as_ref().unwrap_or(program), tokens.fold(read));
     let turn = Turn::new(program, limits);
-    let (text, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
+    let (made, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, &read) };
     if let Some((tool, error)) = values.error {
         return Err(GrammarError::Schema(tool, error));
     }
-    grammar.text = text.ok_or(GrammarError::Nothing)?;
+    let (mut builder, mut root) = made.ok_or(GrammarError::Nothing)?;
+    if !gbnf {
+        root = builder.after(root, &tokens.fold(rest));
+        builder.set_tokens(tokens);
+    }
+    if root == Expr::Choice(Vec::new()) {
+        return Err(GrammarError::Nothing);
+    }
+    grammar.text = match options.target {
+        Target::Gbnf => builder.grammar(root),
+        Target::XGrammar => xgrammar::structural_tag(&builder, &root),
+        Target::Llguidance => lark::lark(&builder, &root),
+    };
     grammar.triggers = triggers;
-    grammar.prefill = if grammar.lazy { String::new() } else { rest.to_owned() };
+    grammar.prefill = if grammar.lazy || !gbnf { String::new() } else { rest.to_owned() };
     grammar.widened = values.widened;
     Ok(grammar)
 }
@@ -184,12 +205,14 @@ fn has_calls(program: &Program) -> bool {
     program.states.iter().flat_map(|state| state.transitions.iter()).any(|step| step.does(&Action::Speculate))
 }
 
-/// The texts that end a turn.
+/// The texts that end a turn wherever they stand. One that also stands inside a turn, perhaps as a part of another marker, would
+/// end the output there: it is left out, and the model's own end of a text ends the turn.
 fn stops(program: &Program) -> Vec<String> {
+    let written = || program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.origin == Origin::Canonical);
+    let within = |core: &str| written().any(|(other, _)| !other.confirm.is_end() && other.core.contains(core));
     let mut stops: Vec<String> = Vec::new();
-    let written = program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.origin == Origin::Canonical);
-    for (marker, _) in written {
-        if marker.confirm.is_end() && !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
+    for (marker, _) in written().filter(|(marker, _)| marker.confirm.is_end() && !within(&marker.core)) {
+        if !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
             stops.retain(|stop| !stop.starts_with(&*marker.core));
             stops.push(marker.core.to_string());
         }

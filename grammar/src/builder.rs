@@ -7,11 +7,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use unjinja_runtime::abi_3::KeyOrder;
 
 use super::expr::{Expr, Repeat, choice, repeat, sequence};
+use super::free_text::{FreeText, TextPart};
 use super::hash::Quick;
+use super::special_tokens::Tokens;
 use super::syntax::Syntax;
 
 /// The highest count that is written. llama.cpp refuses higher ones.
@@ -40,6 +43,8 @@ pub struct Rule {
     pub expr: Option<Expr>,
     /// A comment of one line.
     pub comment: Option<String>,
+    /// The free text that the rule is, if it is one.
+    pub(super) text: Option<TextPart>,
 }
 
 /// The rules of a grammar while it is built.
@@ -66,6 +71,12 @@ pub struct Builder {
     syntax: Syntax,
     /// The order in which templates write keys.
     key_order: KeyOrder,
+    /// How many rules count the characters of a text.
+    counting: usize,
+    /// The free texts of the rules.
+    texts: Vec<Arc<FreeText>>,
+    /// The special tokens that characters of the rules stand for.
+    tokens: Tokens,
 }
 
 impl Builder {
@@ -134,6 +145,16 @@ impl Builder {
         self.key_order
     }
 
+    /// How many rules count the characters of a text.
+    pub(super) fn counting(&self) -> usize {
+        self.counting
+    }
+
+    /// So many more rules do.
+    pub(super) fn count_more(&mut self, rules: usize) {
+        self.counting += rules;
+    }
+
     /// The rule that was [kept](Self::keep) for this purpose and the current syntax.
     pub fn kept(&self, purpose: &str) -> Option<RuleId> {
         self.kept.get(&format!("{}{purpose}", self.syntax.prefix())).copied()
@@ -142,6 +163,58 @@ impl Builder {
     /// Remembers a rule for a purpose and the current syntax, so that it is made once.
     pub fn keep(&mut self, purpose: &str, rule: RuleId) {
         self.kept.insert(format!("{}{purpose}", self.syntax.prefix()), rule);
+    }
+
+    /// Adds a free text, and returns its number.
+    pub(super) fn add_text(&mut self, text: Arc<FreeText>) -> usize {
+        let known = self.texts.iter().position(|known| Arc::ptr_eq(known, &text));
+        known.unwrap_or_else(|| {
+            self.texts.push(text);
+            self.texts.len() - 1
+        })
+    }
+
+    /// Sets the special tokens that characters of the rules stand for.
+    pub(super) fn set_tokens(&mut self, tokens: Tokens) {
+        self.tokens = tokens;
+    }
+
+    /// The special tokens that characters of the rules stand for.
+    pub(super) fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// The free text with this number.
+    pub(super) fn text(&self, number: usize) -> Option<Arc<FreeText>> {
+        self.texts.get(number).cloned()
+    }
+
+    /// Says which free text a rule is.
+    pub(super) fn mark_text(&mut self, rule: RuleId, part: TextPart) {
+        if let Some(rule) = self.rules.get_mut(rule.0 as usize) {
+            rule.text = Some(part);
+        }
+    }
+
+    /// The rules that an expression needs, in the order in which it needs them. Nothing is looked for below a `leaf`.
+    pub(super) fn needed(&self, root: &Expr, leaf: impl Fn(&Rule) -> bool) -> Vec<RuleId> {
+        let mut seen = vec![false; self.rules.len()];
+        let mut order = Vec::new();
+        let mut pending = Vec::new();
+        references(root, &mut pending);
+        pending.reverse();
+        while let Some(id) = pending.pop() {
+            let Some(rule) = self.get(id).filter(|_| !std::mem::replace(&mut seen[id.0 as usize], true)) else {
+                continue;
+            };
+            order.push(id);
+            let from = pending.len();
+            if let Some(expr) = rule.expr.as_ref().filter(|_| !leaf(rule)) {
+                references(expr, &mut pending);
+            }
+            pending[from..].reverse();
+        }
+        order
     }
 
     /// The name of a rule.
@@ -203,7 +276,7 @@ impl Builder {
 
     fn finish(mut self, root: Expr) -> (Self, Vec<RuleId>) {
         let id = self.id();
-        self.rules.push(Rule { name: ROOT.to_owned(), expr: Some(root), comment: None });
+        self.rules.push(Rule { name: ROOT.to_owned(), expr: Some(root), comment: None, text: None });
         let mut seen = vec![false; self.rules.len()];
         let mut order = Vec::new();
         let mut pending = vec![id];
@@ -238,7 +311,7 @@ impl Builder {
     fn add(&mut self, hint: &str, expr: Option<Expr>) -> RuleId {
         let id = self.id();
         let name = self.free_name(hint);
-        self.rules.push(Rule { name, expr, comment: None });
+        self.rules.push(Rule { name, expr, comment: None, text: None });
         id
     }
 

@@ -6,17 +6,23 @@
 //! Nothing here knows a model or a format. Input may be hostile: the result is always a grammar that llama.cpp can
 //! load, or an error. Depth, count and size are limited, and everything that is not expressed is reported.
 
+mod after;
 mod assemble;
 mod builder;
+mod counted;
 mod escaped;
 mod expr;
+mod free_text;
 mod graph;
 mod hash;
 mod key_order;
+mod lark;
 mod options;
 mod schema;
+mod special_tokens;
 mod subset;
 mod syntax;
+mod target;
 mod text_rules;
 mod tool_rules;
 mod trigger;
@@ -25,14 +31,17 @@ mod until;
 mod values;
 mod verdicts;
 mod write;
+mod xgrammar;
 
 pub use assemble::{Grammar, GrammarError, GrammarExt, Reasoning, grammar};
 pub use builder::{Builder, MAX_COUNT, MAX_REPETITION, Rule, RuleId};
 pub use expr::{Class, Expr, Repeat, choice, many, option, repeat, sequence, some, text};
 pub use options::{GrammarOptions, ToolChoice};
 pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
+pub use special_tokens::SpecialToken;
 pub use subset::{Item, one_or_more, subset};
 pub use syntax::Syntax;
+pub use target::{Target, UnknownTarget};
 pub use unjinja_runtime::Trigger;
 pub use values::Wider;
 pub use verdicts::{Verdict, VerdictKind, Verdicts};

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use unjinja_runtime::Options;
 
+use super::{SpecialToken, Target};
+
 /// Whether the model must call tools, and which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
@@ -33,6 +35,8 @@ pub struct GrammarOptions {
     pub(crate) turn: Options,
     /// The thinking switch, if it was set.
     pub(crate) thinking: Option<bool>,
+    pub(crate) target: Target,
+    pub(crate) special_tokens: Vec<SpecialToken>,
 }
 
 impl Default for GrammarOptions {
@@ -43,6 +47,8 @@ impl Default for GrammarOptions {
             response_schema: None,
             turn: Options::new(),
             thinking: None,
+            target: Target::Gbnf,
+            special_tokens: Vec::new(),
         }
     }
 }
@@ -84,6 +90,19 @@ impl GrammarOptions {
     /// [`thinking`](Self::thinking) in deciding where the output begins.
     pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
         self.turn = self.turn.generation_prompt(text);
+        self
+    }
+
+    /// The engine for which the grammar is written. The default is llama.cpp's GBNF.
+    pub fn target(mut self, target: Target) -> Self {
+        self.target = target;
+        self
+    }
+
+    /// Special tokens that the grammar names as tokens instead of spelling their texts. An engine whose tokenizer does not give
+    /// the texts of special tokens to the grammar needs this. GBNF spells them all the same.
+    pub fn special_tokens(mut self, tokens: impl IntoIterator<Item = SpecialToken>) -> Self {
+        self.special_tokens = tokens.into_iter().collect();
         self
     }
 }

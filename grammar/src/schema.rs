@@ -21,6 +21,7 @@ mod condition;
 mod constraints;
 mod format;
 mod json;
+mod length;
 mod number;
 mod object;
 mod one_of;

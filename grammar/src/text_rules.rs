@@ -1,7 +1,7 @@
-//! Rules for free text: text up to a marker, and names that differ from known ones.
+//! Small rules: sets of characters, and names that differ from known ones.
 
-use super::until::{CharSet, Stop, Transition, Until};
-use super::{Builder, Class, Expr, RuleId, choice, repeat, sequence, text};
+use super::until::CharSet;
+use super::{Builder, Class, Expr, choice, repeat, sequence, text};
 
 /// A set of characters as an expression.
 pub(super) fn class(chars: &CharSet) -> Expr {
@@ -11,21 +11,6 @@ pub(super) fn class(chars: &CharSet) -> Expr {
         _ if chars.negated => class.negate().into(),
         _ => class.into(),
     }
-}
-
-/// Text up to a marker, including the marker.
-pub(super) fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
-    let until = Until::new(&[Stop { core, confirm: Vec::new(), peek: false }]);
-    let rules: Vec<RuleId> = until.states.iter().map(|_| builder.reserve(name)).collect();
-    for (state, rule) in until.states.iter().zip(&rules) {
-        let alternatives = state.transitions.iter().map(|transition| match transition {
-            Transition::Char(chars, next) => sequence([class(chars), rules[*next].into()]),
-            Transition::Stop(char, _) => text(char.to_string()),
-            Transition::Peek(_) => Expr::EMPTY,
-        });
-        builder.define(*rule, choice(alternatives));
-    }
-    rules.first().map_or(Expr::EMPTY, |&rule| rule.into())
 }
 
 /// A name of at most `most` characters that is none of `known`: the class of its first character, and of the others.

@@ -13,20 +13,24 @@ mod call_object;
 mod markers;
 mod names;
 mod text;
+mod whole_text;
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use unjinja_runtime::abi_3::{Action, Channel, Hole, Marker, Origin, Program, State, StateId, Transition};
 
+use super::counted::Counted;
+use super::free_text::FreeText;
 use super::graph::{Alternative, Graph, NodeId, Piece};
+use super::schema::Count;
 use super::syntax::Syntax;
 use super::tool_rules::{ToolRules, Written};
-use super::until::Until;
 use super::values::Values;
-use super::{Builder, text};
+use super::{Builder, Expr, text};
 
 /// Which tools may be called.
 pub(super) enum Offered {
@@ -48,7 +52,21 @@ pub(super) struct Limits<'a> {
     pub(super) reasoning: bool,
     /// The JSON schema of the answer.
     pub(super) response: Option<&'a Value>,
+    /// How free text becomes rules.
+    pub(super) texts: Texts,
 }
+
+/// How free text becomes rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// One rule for each state of its automaton, for engines that know nothing but rules.
+    States,
+    /// One rule for each marker that ends it, for engines that know free text.
+    Whole,
+}
+
+/// The rules of a turn and its root. `None` if no text fits.
+pub(super) type Made = Option<(Builder, Expr)>;
 
 /// The call that is open at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,7 +116,7 @@ type Exit = (Position, bool);
 
 /// Free text at a position: its automaton, and the positions that each of its stops leads to.
 struct Table {
-    until: Until,
+    text: Arc<FreeText>,
     exits: Vec<Vec<Exit>>,
 }
 
@@ -114,6 +132,8 @@ pub(super) struct Turn<'a> {
     pub(super) values: Values,
     pub(super) graph: Graph<NodeKey>,
     tables: HashMap<NodeKey, Rc<Table>>,
+    /// The rules of texts with a limited length, by the text, the white space that opens it, and the length.
+    counted: HashMap<(NodeKey, String, Count), Option<Counted>>,
     /// The names of arguments that stand in closing markers.
     pub(super) names: Vec<String>,
     /// The arguments that tools declare, where their names end the value before them.
@@ -132,6 +152,7 @@ impl<'a> Turn<'a> {
             values,
             graph: Graph::new(),
             tables: HashMap::new(),
+            counted: HashMap::new(),
             names: Vec::new(),
             declared: vec![Vec::new()],
             arguments: HashMap::new(),
@@ -140,7 +161,7 @@ impl<'a> Turn<'a> {
 
     /// The grammar of the whole turn from a state on, and `None` if no text fits it. `read` is the beginning of a
     /// marker that the prompt ends with.
-    pub(super) fn whole(mut self, state: StateId, read: &str) -> (Option<String>, Values) {
+    pub(super) fn whole(mut self, state: StateId, read: &str) -> (Made, Values) {
         let root = if read.is_empty() {
             self.graph.node(NodeKey::Position(Position::new(state)))
         } else {
@@ -151,7 +172,7 @@ impl<'a> Turn<'a> {
     }
 
     /// The grammar of calls alone. It begins with the marker that announces the first call.
-    pub(super) fn calls(mut self) -> (Option<String>, Values) {
+    pub(super) fn calls(mut self) -> (Made, Values) {
         let mut alternatives: Vec<Alternative> = Vec::new();
         for at in self.openers() {
             for (marker, transition) in self.transitions(at) {
@@ -182,13 +203,13 @@ impl<'a> Turn<'a> {
         openers
     }
 
-    fn finish(mut self, root: NodeId) -> (Option<String>, Values) {
+    fn finish(mut self, root: NodeId) -> (Made, Values) {
         while let Some((key, id)) = self.graph.next() {
             self.fill(key, id);
         }
         let Self { graph, mut builder, values, .. } = self;
         let root = graph.write(root, &mut builder);
-        (root.map(|root| builder.grammar(root)), values)
+        (root.map(|root| (builder, root)), values)
     }
 
     // ----- the states of the program -----

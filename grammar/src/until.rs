@@ -27,6 +27,25 @@ pub(crate) struct CharSet {
     pub(crate) chars: Vec<char>,
 }
 
+impl CharSet {
+    pub(crate) fn contains(&self, char: char) -> bool {
+        self.chars.contains(&char) != self.negated
+    }
+
+    /// Leaves out a character that it contains.
+    pub(crate) fn remove(&mut self, char: char) {
+        match (self.negated, self.chars.binary_search(&char)) {
+            (true, Err(at)) => self.chars.insert(at, char),
+            (false, Ok(at)) => _ = self.chars.remove(at),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.negated && self.chars.is_empty()
+    }
+}
+
 /// How a state continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Transition {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use unjinja_runtime::abi_3::KeyOrder;
 
 use super::escaped::Escaped;
-use super::schema::{self, SchemaError, Schemas};
+use super::schema::{self, Count, SchemaError, Schemas};
 use super::syntax::Syntax;
 use super::text_rules::other_than;
 use super::{Builder, Class, Expr, RuleId, Widened, choice, repeat, sequence, text};
@@ -125,12 +125,17 @@ impl Values {
         self.typed(builder, "", "answer", schema, schema, Syntax::Json)
     }
 
-    /// Reports the keywords that are not checked for raw text.
-    pub(super) fn note_text(&mut self, tool: &str, property: &str, schema: &Value) {
-        const LOST: [&str; 4] = ["pattern", "format", "minLength", "maxLength"];
-        for keyword in LOST.into_iter().filter(|keyword| schema.get(keyword).is_some()) {
-            let path = format!("/properties/{}", property.replace('~', "~0").replace('/', "~1"));
-            self.note(tool, &path, keyword, "the value is written as raw text");
+    /// The length of the strings that a schema of the document `root` allows. If its alternatives allow different lengths, this
+    /// covers all of them, and the flag is false.
+    pub(super) fn string_length(&self, builder: &mut Builder, root: &Value, schema: &Value) -> Option<(Count, bool)> {
+        Schemas::new(builder, root).string_length(schema)
+    }
+
+    /// Reports keywords that are not checked for raw text.
+    pub(super) fn note_text(&mut self, tool: &str, property: &str, keywords: &[(&str, &str)]) {
+        let path = format!("/properties/{}", property.replace('~', "~0").replace('/', "~1"));
+        for (keyword, why) in keywords {
+            self.note(tool, &path, keyword, why);
         }
     }
 

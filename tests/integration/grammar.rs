@@ -357,3 +357,67 @@ fn what_the_schemas_and_the_options_forbid_is_rejected() -> Result<(), Failure> 
     assert!(rows >= 24 && accepted > 2 * rows && rejected > 15 * rows, "{rows} rows, {accepted}, {rejected}");
     Ok(())
 }
+
+/// Strings around the limits of 2 and 6 characters, among them beginnings of markers and white space that templates write too.
+const STRINGS: [&str; 14] = [
+    "",
+    "a",
+    "ab",
+    "abcdef",
+    "abcdefg",
+    "é｜",
+    "é｜é｜é｜é",
+    "a < b",
+    "</",
+    "</para",
+    "</param",
+    "a\nb",
+    "ab\n\ncd",
+    "abcd\n\ncd",
+];
+
+#[test]
+fn strings_are_as_long_as_their_schema_says_in_every_format() -> Result<(), Failure> {
+    let tools = Tools::from_json(
+        r#"[{"name": "note", "parameters": {"type": "object", "additionalProperties": false, "required": ["text"],
+            "properties": {"text": {"type": "string", "minLength": 2, "maxLength": 6}}}}]"#,
+    )?;
+    let (mut accepted, mut rejected, mut problems) = (0, 0, Vec::new());
+    for model in all_models()?.iter().filter(|model| has_calls(model)) {
+        let name = &model.spec.template.name;
+        // What is drawn may begin where a prompt ends, or where a call is announced.
+        let start = &*model.spec.turn.assistant_start;
+        let prompted = GrammarOptions::new().tool_choice(ToolChoice::Required).generation_prompt(start);
+        let mut grammars = Vec::new();
+        for request in [GrammarOptions::new(), prompted] {
+            let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &request)?;
+            let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
+            if !grammar.widened.is_empty() {
+                problems.push(format!("{name}: {:?}", grammar.widened));
+            }
+            grammars.push((grammar, rules));
+        }
+        for string in STRINGS {
+            let arguments = json!({"text": string}).to_string();
+            let Some(turn) = drawn(model, &[("note", &arguments)]) else { continue };
+            let message = parse(model.parser.clone(), &turn, &Options::new().tools(&tools));
+            let [call] = &message.tool_calls[..] else { continue };
+            // Some formats cannot write every string.
+            if serde_json::from_str::<Value>(&call.arguments)? != json!({"text": string}) {
+                continue;
+            }
+            let wanted = (2..=6).contains(&string.chars().count());
+            let refusals = grammars.iter().map(|(grammar, rules)| refuses(grammar, rules, &turn));
+            let refusals = refusals.collect::<Result<Vec<_>, _>>()?;
+            let accepts = refusals.iter().any(Option::is_none);
+            if accepts != wanted {
+                problems.push(format!("{name}: {string:?} should be {wanted}: {refusals:?}\n    {turn:?}"));
+            }
+            accepted += usize::from(accepts);
+            rejected += usize::from(!accepts);
+        }
+    }
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+    assert!(accepted > 400 && rejected > 200, "{accepted} accepted, {rejected} rejected");
+    Ok(())
+}

@@ -103,7 +103,7 @@ pub use unjinja_runtime::*;
 
 #[cfg(feature = "grammar")]
 pub use unjinja_grammar::{
-    Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice, Verdict, VerdictKind, Verdicts,
+    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, Verdict, VerdictKind, Verdicts,
 };
 
 #[cfg(feature = "macros")]

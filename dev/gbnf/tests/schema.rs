@@ -250,6 +250,17 @@ fn no_valid_value_is_refused_and_what_is_widened_is_said() {
 
 /// What a schema leaves open and a grammar decides.
 const FIXED: &str = "
+## Strings that are written as raw text
+
+Many formats write a string as it is between two markers, without quotes and escapes (`<parameter=city>Paris</parameter>`). A
+grammar keeps to `enum`, `const`, `minLength` and `maxLength` there too, and to a `format` that stands alone. White space that the
+template writes beside the markers is not counted, as it is no part of the string.
+
+Counting such text takes a rule for each character and each beginning of the closing marker. Where these are more than 4,096 (a
+`maxLength` of 30 to 800, depending on the markers), or more than 16,384 for all strings of a grammar, only such texts are counted
+exactly as hold no beginning of the closing marker; others may be longer, and a `minLength` is not checked. The grammar reports this. A `pattern` is not checked, and neither
+is a length where the schema says no `type`: the text may then be a number.
+
 ## What a grammar requires beyond the schema
 
 A schema allows one value to be written in several ways. A grammar is stricter:

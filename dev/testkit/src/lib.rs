@@ -3,6 +3,7 @@
 //! - [`corpus`]: finds the corpus of released templates, which is not part of the project.
 //! - [`expect`]: compares what a test found with a committed file, and rewrites the file where `UPDATE_EXPECT` is set.
 //! - [`random`]: random numbers, texts and values that are the same on every machine.
+//! - `grammars` (a feature): requests for grammars, and calls that grammars refuse.
 //! - `turns` (a feature): the turns of the corpus that call tools, and whether grammars accept them.
 //! - `workloads` (a feature): outputs of many shapes and sizes in every wire format, for benchmarks and tests.
 //! - [`commands`]: runs the command line in a folder of its own and records what it printed.
@@ -15,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 pub mod commands;
 pub mod expect;
+#[cfg(feature = "grammars")]
+pub mod grammars;
 pub mod random;
 #[cfg(feature = "turns")]
 pub mod turns;

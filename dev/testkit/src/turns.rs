@@ -12,10 +12,11 @@ use serde_json::Value;
 use unjinja::{Interpreter, Tools};
 use unjinja_analyzer::Naming;
 use unjinja_codegen::interpreter;
-use unjinja_grammar::{Grammar, GrammarOptions, grammar};
+use unjinja_grammar::{Grammar, Target, grammar};
 use unjinja_spec::{FormatSpec, Status};
 
 use crate::Failure;
+use crate::grammars::turn_options;
 
 /// The folders of templates, and their names in the turns.
 const FOLDERS: [(&str, &str); 3] = [("templates", "templates"), ("wild", "wild/templates"), ("wide", "wide/templates")];
@@ -87,6 +88,19 @@ pub fn judge(
     corpus: &Path,
     refuses: impl Fn(&Grammar, &str) -> Result<Option<String>, Failure>,
 ) -> Result<Judged, Failure> {
+    judge_for(Target::Gbnf, corpus, refuses)
+}
+
+/// Like [`judge`], with grammars for this engine.
+///
+/// # Errors
+///
+/// The corpus cannot be read, or `refuses` fails.
+pub fn judge_for(
+    target: Target,
+    corpus: &Path,
+    refuses: impl Fn(&Grammar, &str) -> Result<Option<String>, Failure>,
+) -> Result<Judged, Failure> {
     let parsers: BTreeMap<_, Interpreter> = specs(corpus)?
         .into_iter()
         .filter(|(_, (_, spec))| spec.as_ref().is_some_and(|spec| spec.status == Status::Supported))
@@ -102,10 +116,11 @@ pub fn judge(
             continue;
         }
         let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);
-        let why = match grammar(parser.program(), Some(&Tools::from_openai(offered)?), &options(&row)) {
-            Err(error) => Some(error.to_string()),
-            Ok(grammar) => refuses(&grammar, output)?,
-        };
+        let why =
+            match grammar(parser.program(), Some(&Tools::from_openai(offered)?), &turn_options(&row).target(target)) {
+                Err(error) => Some(error.to_string()),
+                Ok(grammar) => refuses(&grammar, output)?,
+            };
         match why {
             None => judged.accepted += 1,
             Some(why) => {
@@ -118,15 +133,4 @@ pub fn judge(
     let new = refused.iter().filter(|(file, (count, _))| *count > most(file));
     judged.new = new.map(|(file, (count, first))| format!("{file}: {count} turns, among them\n    {first}")).collect();
     Ok(judged)
-}
-
-/// What was asked for when a turn was written.
-fn options(row: &Value) -> GrammarOptions {
-    let options = GrammarOptions::new()
-        .parallel_tool_calls(row["parallel_tool_calls"].as_bool().unwrap_or(true))
-        .generation_prompt(row["generation_prompt"].as_str().unwrap_or(""));
-    match row["enable_thinking"].as_bool() {
-        Some(on) => options.thinking(on),
-        None => options,
-    }
 }

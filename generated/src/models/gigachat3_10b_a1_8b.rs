@@ -439,7 +439,7 @@ pub const TRIGGERS: &[Trigger] = &[
 pub const PRESERVED_TOKENS: &[&str] = &["<|message_sep|>", "<|role_sep|>"];
 
 /// Texts that end a turn.
-pub const STOPS: &[&str] = &["<|message_sep|>"];
+pub const STOPS: &[&str] = &[];
 
 impl Machine for Parser {
     fn program(&self) -> &Program {

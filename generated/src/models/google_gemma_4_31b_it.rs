@@ -1122,7 +1122,7 @@ pub const PRESERVED_TOKENS: &[&str] = &[
 ];
 
 /// Texts that end a turn.
-pub const STOPS: &[&str] = &["<turn|>", "<|tool_response>", "<channel|>"];
+pub const STOPS: &[&str] = &["<turn|>", "<|tool_response>"];
 
 impl Machine for Parser {
     fn program(&self) -> &Program {

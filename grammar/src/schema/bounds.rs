@@ -96,7 +96,7 @@ pub(super) struct Bound {
 }
 
 /// The minimum and maximum of a length or a number of things.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Count {
     pub min: u32,
     pub max: Option<u32>,

@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
+use super::super::free_text::up_to;
 use super::super::syntax::Syntax;
-use super::super::text_rules::{other_than, up_to};
+use super::super::text_rules::other_than;
 use super::super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
 
 /// A digit.

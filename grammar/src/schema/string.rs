@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::super::builder::MAX_COUNT;
+use super::super::counted::{Between, Counted, counted, lost};
 use super::super::syntax::Syntax;
+use super::super::until::Stop;
 use super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
 use super::bounds::Count;
 use super::constraints::Constraints;
@@ -113,9 +115,8 @@ impl<'s> Schemas<'s, '_> {
         if length.is_any() {
             return json::string(self.builder).into();
         }
-        if let Syntax::Raw { .. } = self.builder.syntax() {
-            self.report(schema, "maxLength", "the length of raw text is not checked");
-            return json::string(self.builder).into();
+        if let Syntax::Raw { quote, .. } = self.builder.syntax().clone() {
+            return self.raw_string(&quote, length, schema);
         }
         let Count { min, max } = self.writable_count(length, schema, "maxLength");
         let name = match max {
@@ -128,6 +129,25 @@ impl<'s> Schemas<'s, '_> {
         let character = json::character(self.builder);
         let string = json::quoted(self.builder, repeat(character, min, max));
         let rule = self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), string);
+        self.builder.keep(&name, rule);
+        rule.into()
+    }
+
+    /// A string between two quote tokens, whose length alone is limited.
+    fn raw_string(&mut self, quote: &str, length: Count, schema: Option<&'s Value>) -> Expr {
+        let name = format!("string-{}-{}", length.min, length.max.map(|max| max.to_string()).unwrap_or_default());
+        if let Some(rule) = self.builder.kept(&name) {
+            return rule.into();
+        }
+        let stop = Stop { core: quote, confirm: Vec::new(), peek: false };
+        let between = Between { stops: vec![stop], before: vec![""], after: "" };
+        let made = if quote.is_empty() { None } else { counted(self.builder, "raw-text", &between, length) };
+        for (keyword, why) in lost(length, made.as_ref()) {
+            self.report(schema, keyword, why);
+        }
+        let Some(Counted { expr, .. }) = made else { return json::string(self.builder).into() };
+        let rule =
+            self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), sequence([text(quote), expr]));
         self.builder.keep(&name, rule);
         rule.into()
     }

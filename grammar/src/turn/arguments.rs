@@ -8,6 +8,7 @@ use unjinja_runtime::Types;
 use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, Nesting, StateId};
 
 use super::{Call, NodeKey, Offered, Position, Turn, is_canonical, is_irrelevant, spaced_before};
+use crate::counted::lost as lost_of;
 use crate::graph::{Alternative, NodeId, Piece};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules, parameters_target};
@@ -296,10 +297,7 @@ impl<'a> Turn<'a> {
                     let value = self.typed(tool, &property.name, &property.schema, syntax);
                     alternatives.extend(value.map(|value| self.exactly(state, layout, argument, value)));
                 }
-                None => {
-                    self.values.note_text(&tool.name, &property.name, &property.schema);
-                    alternatives.push(any);
-                }
+                None => alternatives.extend(self.free_text(state, layout, kind, tool, property, any)),
             }
         }
         if as_other {
@@ -316,6 +314,59 @@ impl<'a> Turn<'a> {
         }
         if let Some(nesting) = nested.filter(|_| !as_text && may_be(property, Types::OBJECT | Types::ARRAY)) {
             alternatives.extend(self.in_tags(state, nesting, tool, property));
+        }
+        alternatives
+    }
+
+    /// Raw text for a property that may be a string, and the marker that closes it. `any` is text of any length.
+    fn free_text(
+        &mut self,
+        state: StateId,
+        layout: &str,
+        kind: ArgumentKind,
+        tool: &ToolRules,
+        property: &Property,
+        any: Alternative,
+    ) -> Vec<Alternative> {
+        const RAW: &str = "the value is written as raw text";
+        let lost = ["pattern", "format"].map(|keyword| (keyword, RAW));
+        let lost: Vec<(&str, &str)> =
+            lost.into_iter().filter(|(keyword, _)| property.schema.get(keyword).is_some()).collect();
+        self.values.note_text(&tool.name, &property.name, &lost);
+        // Where no type is declared, a long text may be a number.
+        let known = !property.types.is_unknown();
+        let length = known.then(|| self.values.string_length(&mut self.builder, &tool.parameters, &property.schema));
+        let Some((count, alike)) = length.flatten().filter(|(count, _)| !count.is_any()) else {
+            if !known {
+                let lost = ["minLength", "maxLength"].map(|keyword| (keyword, RAW));
+                let lost = lost.into_iter().filter(|(keyword, _)| property.schema.get(keyword).is_some());
+                self.values.note_text(&tool.name, &property.name, &lost.collect::<Vec<_>>());
+            }
+            return vec![any];
+        };
+        if !alike {
+            let lost = [("anyOf", "the alternatives allow raw text of different lengths; any of these is accepted")];
+            self.values.note_text(&tool.name, &property.name, &lost);
+        }
+        if count.is_empty() {
+            // Compiling the schema finds what is wrong with it.
+            self.typed(tool, &property.name, &property.schema, Syntax::Json);
+            return Vec::new();
+        }
+        let key = self.text_of(state, tool, Argument::Property(usize::MAX, property));
+        let made = key.and_then(|key| self.counted_text(key, layout, count));
+        self.values.note_text(&tool.name, &property.name, &lost_of(count, made.as_ref()));
+        let Some(made) = made else { return vec![any] };
+        let mut alternatives = vec![vec![Piece::Expr(made.expr)]];
+        if let ArgumentKind::BySchema { python } = kind
+            && property.types != Types::STRING
+        {
+            // A value of another type may be longer.
+            let syntax = if python { Syntax::Python } else { Syntax::Json };
+            let schema = serde_json::json!({"allOf": [property.schema, {"type": NO_STRING}]});
+            if let Some(value) = self.typed(tool, &property.name, &schema, syntax) {
+                alternatives.push(self.closed(state, Argument::Property(usize::MAX, property), value));
+            }
         }
         alternatives
     }
@@ -355,28 +406,30 @@ impl<'a> Turn<'a> {
         alternatives
     }
 
+    /// The node of any text and the marker that closes it. `None` if that marker repeats a name that is not known.
+    fn text_of(&mut self, state: StateId, tool: &ToolRules, argument: Argument<'_>) -> Option<NodeKey> {
+        let named = self.state(state).markers.list().iter().any(|marker| marker.named.is_some());
+        match argument {
+            _ if !named => Some(NodeKey::Value(state, self.declared_index(state, tool), 0)),
+            Argument::Property(_, property) => Some(NodeKey::Named(state, self.name_index(&property.name), 0)),
+            Argument::Any => None,
+        }
+    }
+
     /// Any text, and the marker that closes it.
     fn any_text(&mut self, state: StateId, tool: &ToolRules, argument: Argument<'_>) -> Alternative {
-        let named = self.state(state).markers.list().iter().find_map(|marker| Some((marker, marker.named?)));
-        let Some((marker, at)) = named else {
-            let names = self.declared_index(state, tool);
-            return vec![Piece::Node(self.graph.node(NodeKey::Value(state, names, 0)))];
-        };
-        match argument {
-            Argument::Property(_, property) => {
-                let name = self.name_index(&property.name);
-                vec![Piece::Node(self.graph.node(NodeKey::Named(state, name, 0)))]
-            }
-            // A grammar cannot say that two names are the same. So the text may hold the closers of other arguments, and any
-            // closer may be its own.
-            Argument::Any => {
-                self.values.note(&tool.name, "", "additionalProperties", UNKNOWN_NAME);
-                let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
-                let any = self.builder.rule("any-text", many(Class::any()));
-                let name = repeat(self.name_class(state), 1, Some(NAME));
-                [any.into(), text(before), name, text(after)].into_iter().map(Piece::Expr).collect()
-            }
+        if let Some(key) = self.text_of(state, tool, argument) {
+            return vec![Piece::Node(self.graph.node(key))];
         }
+        // A grammar cannot say that two names are the same. So the text may hold the closers of other arguments, and any
+        // closer may be its own.
+        let named = self.state(state).markers.list().iter().find_map(|marker| Some((marker, marker.named?)));
+        let Some((marker, at)) = named else { return Vec::new() };
+        self.values.note(&tool.name, "", "additionalProperties", UNKNOWN_NAME);
+        let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
+        let any = self.builder.rule("any-text", many(Class::any()));
+        let name = repeat(self.name_class(state), 1, Some(NAME));
+        [any.into(), text(before), name, text(after)].into_iter().map(Piece::Expr).collect()
     }
 
     /// A value with any white space around it, and the marker that closes it.

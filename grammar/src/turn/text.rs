@@ -1,13 +1,17 @@
 //! The rules of free text up to the markers that end it.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use unjinja_runtime::abi_3::{Confirm, Hole, Marker, NameKind, StateId, Text};
 
-use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Turn, spaced_before};
+use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, Turn, spaced_before};
+use crate::counted::{Between, Counted, counted};
+use crate::free_text::FreeText;
+use crate::schema::Count;
 use crate::text;
 use crate::text_rules::class;
-use crate::until::{Stop, Transition as TextTransition, Until};
+use crate::until::{Stop, Transition as TextTransition};
 
 impl Turn<'_> {
     /// The automaton of the text at a position.
@@ -21,6 +25,14 @@ impl Turn<'_> {
         if let Some(table) = self.tables.get(&key) {
             return Rc::clone(table);
         }
+        let table =
+            self.with_stops(key, |stops, _, exits| Rc::new(Table { text: Arc::new(FreeText::new(stops)), exits }));
+        self.tables.insert(key, Rc::clone(&table));
+        table
+    }
+
+    /// The markers at which a text ends, each with the white space that the template writes before it, and where they lead.
+    fn with_stops<R>(&self, key: NodeKey, make: impl FnOnce(&[Stop<'_>], &[&str], Vec<Vec<Exit>>) -> R) -> R {
         let at = match key {
             NodeKey::Text(at, _) | NodeKey::Position(at) => at,
             NodeKey::Value(state, ..) | NodeKey::Named(state, ..) => Position::new(state),
@@ -36,12 +48,14 @@ impl Turn<'_> {
         let transitions = self.transitions(at);
         let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).collect();
         let names: Vec<Vec<String>> = transitions.iter().map(|(_, step)| self.offered_names(step.next)).collect();
+        let begins: Vec<Vec<String>> = transitions.iter().map(|(marker, step)| self.beginnings(marker, step)).collect();
         let cores: Vec<Text> =
             transitions.iter().map(|(marker, _)| marker.core_for(name.as_deref().unwrap_or_default())).collect();
         let mut stops: Vec<Stop<'_>> = Vec::new();
+        let mut before: Vec<&str> = Vec::new();
         let mut exits: Vec<Vec<Exit>> = Vec::new();
-        let all = transitions.into_iter().zip(&cores).zip(next.iter().zip(&names));
-        for (((marker, transition), core), (next, named)) in all {
+        let all = transitions.into_iter().zip(&cores).zip(next.iter().zip(names.iter().zip(&begins)));
+        for (((marker, transition), core), (next, (named, begins))) in all {
             if core.is_empty() {
                 continue;
             }
@@ -52,6 +66,7 @@ impl Turn<'_> {
             let number = stops.iter().position(|stop| stop.core == core).unwrap_or(stops.len());
             if number == stops.len() {
                 let confirm = match &marker.confirm {
+                    _ if !begins.is_empty() => begins.iter().map(|begin| &**begin).collect(),
                     // Any name may come next.
                     Confirm::Next(_) if next.iter().any(String::is_empty) => Vec::new(),
                     Confirm::Next(cores) => {
@@ -61,13 +76,29 @@ impl Turn<'_> {
                     Confirm::End(_) => Vec::new(),
                 };
                 stops.push(Stop { core, confirm, peek: !marker.take });
+                before.push(&*marker.before);
                 exits.push(Vec::new());
             }
             exits[number].extend(to.map(|to| (to, self.spaced_after(marker, to))));
         }
-        let table = Rc::new(Table { until: Until::new(&stops), exits });
-        self.tables.insert(key, Rc::clone(&table));
-        table
+        make(&stops, &before, exits)
+    }
+
+    /// The raw text of an argument with a limited length, and the marker that closes it. `layout` is white space behind the
+    /// marker that opens it.
+    pub(super) fn counted_text(&mut self, key: NodeKey, layout: &str, count: Count) -> Option<Counted> {
+        let cached = (key, layout.to_owned(), count);
+        if let Some(known) = self.counted.get(&cached) {
+            return known.clone();
+        }
+        let mut builder = std::mem::take(&mut self.builder);
+        let made = self.with_stops(key, |stops, before, _| {
+            let between = Between { stops: stops.to_vec(), before: before.to_vec(), after: layout };
+            counted(&mut builder, "text", &between, count)
+        });
+        self.builder = builder;
+        self.counted.insert(cached, made.clone());
+        made
     }
 
     /// The texts with names that confirm a marker, with and without a space beside the names. If the names are not known:
@@ -109,8 +140,11 @@ impl Turn<'_> {
 
     /// The alternatives of one state of the automaton.
     pub(super) fn text_alternatives(&mut self, key: NodeKey, index: usize) -> Vec<Alternative> {
+        if self.limits.texts == Texts::Whole {
+            return self.whole_text(key);
+        }
         let table = self.table(key);
-        let Some(here) = table.until.states.get(index) else { return Vec::new() };
+        let Some(here) = table.text.until.states.get(index) else { return Vec::new() };
         let mut alternatives: Vec<Alternative> = Vec::new();
         for transition in &here.transitions {
             match transition {
@@ -125,18 +159,20 @@ impl Turn<'_> {
                 TextTransition::Peek(stop) => alternatives.extend(self.exits(key, &table.exits[*stop], None)),
             }
         }
-        if let NodeKey::Text(at, _) = key
-            && here.may_end
-            && matches!(self.state(at.state).hole, Some(Hole::Text(_)))
-            && self.state(at.state).end.is_some()
-            && self.may_end(at)
-        {
+        if here.may_end && self.turn_may_end_in(key) {
             alternatives.push(Vec::new());
         }
         alternatives
     }
 
-    fn exits(&mut self, key: NodeKey, exits: &[Exit], char: Option<Piece>) -> Vec<Alternative> {
+    /// Whether the turn may end in this text.
+    pub(super) fn turn_may_end_in(&self, key: NodeKey) -> bool {
+        let NodeKey::Text(at, _) = key else { return false };
+        let state = self.state(at.state);
+        matches!(state.hole, Some(Hole::Text(_))) && state.end.is_some() && self.may_end(at)
+    }
+
+    pub(super) fn exits(&mut self, key: NodeKey, exits: &[Exit], char: Option<Piece>) -> Vec<Alternative> {
         if let NodeKey::Value(..) | NodeKey::Named(..) = key {
             return vec![char.into_iter().collect()];
         }

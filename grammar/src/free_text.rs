@@ -1,0 +1,119 @@
+//! Free text up to markers, as one thing. GBNF can only spell it out as rules, one for each state of an automaton; other
+//! engines have a construct for it. A rule that is such a text says so with a [`TextPart`], beside its ordinary expression,
+//! which matches the same.
+
+use std::sync::Arc;
+
+use super::until::{Stop, Transition, Until};
+use super::{Builder, Expr, RuleId, choice, sequence, text};
+use crate::text_rules::class;
+
+/// Free text, and the markers at which it ends.
+#[derive(Clone, Debug)]
+pub(super) struct FreeText {
+    pub(super) until: Until,
+    pub(super) stops: Vec<TextStop>,
+}
+
+/// A marker at which free text ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TextStop {
+    /// Never empty.
+    pub(super) core: String,
+    /// It counts only if certain texts follow.
+    pub(super) confirmed: bool,
+    /// It is not a part of the text.
+    pub(super) peek: bool,
+}
+
+/// What a rule matches of a free text: all of it up to a stop, with the stop, or all of it up to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TextPart {
+    /// The number of the text in its builder.
+    pub(super) text: usize,
+    /// The stop; `None` for the end.
+    pub(super) stop: Option<usize>,
+    /// Whether this is the text of a turn before any call: the answer, or reasoning.
+    pub(super) top: bool,
+    /// The state of the automaton in which it begins. It is 0 unless a prompt holds the beginning of the text.
+    pub(super) from: usize,
+}
+
+impl FreeText {
+    /// Free text up to these markers.
+    pub(super) fn new(stops: &[Stop<'_>]) -> Self {
+        let stop = |stop: &Stop<'_>| TextStop {
+            core: stop.core.to_owned(),
+            confirmed: !stop.confirm.is_empty(),
+            peek: stop.peek,
+        };
+        Self { until: Until::new(stops), stops: stops.iter().map(stop).collect() }
+    }
+
+    /// Whether a text ends exactly where one of the markers occurs for the first time, so that it is enough to exclude the
+    /// markers from the text. That is not so if a marker must be confirmed, or if one can begin inside another.
+    pub(super) fn excludes_its_stops(&self) -> bool {
+        let overlap = |one: &str, other: &str| {
+            let mut ends = one.char_indices().skip(1);
+            ends.any(|(at, _)| other.len() > one.len() - at && other.starts_with(&one[at..]))
+        };
+        let cores = || self.stops.iter().map(|stop| stop.core.as_str());
+        !self.stops.iter().any(|stop| stop.confirmed) && !cores().any(|one| cores().any(|other| overlap(one, other)))
+    }
+}
+
+impl Builder {
+    /// The rule of a part of a free text.
+    pub(super) fn text_rule(&mut self, name: &str, part: TextPart) -> RuleId {
+        let TextPart { text: number, stop, top, from } = part;
+        let purpose = |state: usize| format!("free text {number} {stop:?} {top} {state}");
+        if let Some(rule) = self.kept(&purpose(from)) {
+            return rule;
+        }
+        let Some(free) = self.text(number) else { return self.reserve(name) };
+        let rules: Vec<RuleId> = free.until.states.iter().map(|_| self.reserve(name)).collect();
+        for (at, (state, rule)) in free.until.states.iter().zip(&rules).enumerate() {
+            let alternatives = state.transitions.iter().filter_map(|transition| match transition {
+                Transition::Char(chars, next) => Some(sequence([class(chars), rules[*next].into()])),
+                Transition::Stop(char, this) => (stop == Some(*this)).then(|| text(char.to_string())),
+                Transition::Peek(this) => (stop == Some(*this)).then_some(Expr::EMPTY),
+            });
+            let end = (stop.is_none() && state.may_end).then_some(Expr::EMPTY);
+            self.define(*rule, choice(alternatives.chain(end)));
+            self.keep(&purpose(at), *rule);
+            self.mark_text(*rule, TextPart { from: at, ..part });
+        }
+        rules.get(from).copied().unwrap_or_else(|| self.reserve(name))
+    }
+}
+
+/// Text up to a marker, including the marker.
+pub(super) fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
+    let text = builder.add_text(Arc::new(FreeText::new(&[Stop { core, confirm: Vec::new(), peek: false }])));
+    builder.text_rule(name, TextPart { text, stop: Some(0), top: false, from: 0 }).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_that_overlap_cannot_just_be_excluded() {
+        let stop = |core| Stop { core, confirm: Vec::new(), peek: false };
+        for (cores, expected) in [
+            (&["<a>"][..], true),
+            (&["<a>", "</a>"], true),
+            // One inside the other, at its beginning or at its end.
+            (&["<a>", "<a>>"], true),
+            (&["to=", "<c> to="], true),
+            (&["<a>", "><b"], false),
+            (&["aa"], false),
+            (&["é<", "<é"], false),
+        ] {
+            let stops: Vec<Stop<'_>> = cores.iter().copied().map(stop).collect();
+            assert_eq!(FreeText::new(&stops).excludes_its_stops(), expected, "{cores:?}");
+        }
+        let confirmed = Stop { core: "<a>", confirm: vec!["b"], peek: false };
+        assert!(!FreeText::new(&[confirmed]).excludes_its_stops());
+    }
+}

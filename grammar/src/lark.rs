@@ -1,0 +1,503 @@
+//! Lark for llguidance.
+//!
+//! llguidance reads a text with a lexer, which always takes the longest piece that some terminal matches, and never goes back.
+//! GBNF has no lexer: any way to read the text counts. So the terminals here are chosen such that the longest piece is the right
+//! one: single characters; quoted strings, of which none begins another; and runs of free text without white space at their
+//! beginning and without any character of a marker. A longest piece can only lose ways to read a text and never adds one: what
+//! is refused by GBNF is refused here too.
+//!
+//! A list of states with one rule for each would be right-recursive, which costs llguidance memory for each character. So the
+//! states of free text are written the other way round: the rule of a state matches what leads to it.
+
+mod groups;
+mod quoted;
+mod states;
+mod symbols;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt::Write;
+use std::rc::Rc;
+
+use super::free_text::TextPart;
+use super::{Builder, Class, Expr, Repeat, Rule, RuleId, text};
+use crate::text_rules::class;
+use groups::Groups;
+use quoted::{Effects, Places};
+use states::States;
+
+/// The grammar of an expression: the rule `start`, and the rules and terminals that it needs. By its first line, llama.cpp tells
+/// it from GBNF.
+pub(super) fn lark(builder: &Builder, root: &Expr) -> String {
+    let mut writer = Writer {
+        builder,
+        out: "%llguidance {}\n".to_owned(),
+        effects: Effects::default(),
+        names: HashMap::new(),
+        used: HashSet::from(["start".to_owned()]),
+        waiting: VecDeque::new(),
+        states: HashMap::new(),
+        groups: Groups::new(builder, root),
+    };
+    writer.rule("start", root);
+    while let Some(next) = writer.waiting.pop_front() {
+        writer.definition(next);
+    }
+    writer.out
+}
+
+/// What gets a rule or a terminal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    /// A rule of the builder.
+    Rule(RuleId),
+    /// The same as a terminal.
+    Terminal(RuleId),
+    /// An expression as a terminal, or as a rule where expressions are nested too deeply.
+    Quoted(Expr),
+    Group(Expr),
+    TerminalGroup(Expr),
+    /// What leads from a state of a free text to another: the number of the text, and both states.
+    State(usize, usize, usize),
+    /// A run of free text.
+    Run(usize),
+}
+
+/// Groups are nested at most so deep: llguidance allows 30.
+const NESTED: usize = 10;
+
+struct Writer<'b> {
+    builder: &'b Builder,
+    out: String,
+    effects: Effects,
+    names: HashMap<Part, String>,
+    used: HashSet<String>,
+    waiting: VecDeque<Part>,
+    /// The states of free texts.
+    states: HashMap<usize, Rc<States>>,
+    groups: Groups,
+}
+
+impl Writer<'_> {
+    /// The name of a part, which will be defined.
+    fn name(&mut self, part: Part, hint: &str) -> String {
+        if let Some(name) = self.names.get(&part) {
+            return name.clone();
+        }
+        let terminal = matches!(part, Part::Terminal(_) | Part::Quoted(_) | Part::TerminalGroup(_) | Part::Run(_));
+        let base = match hint.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            true => hint.to_owned(),
+            false => format!("rule-{hint}"),
+        };
+        let base = if terminal { base.to_ascii_uppercase() } else { base.to_ascii_lowercase() };
+        let mut name = base.clone();
+        let mut number = 1;
+        while !self.used.insert(name.clone()) {
+            number += 1;
+            name = format!("{base}-{number}");
+        }
+        self.names.insert(part.clone(), name.clone());
+        self.waiting.push_back(part);
+        name
+    }
+
+    fn definition(&mut self, part: Part) {
+        let name = self.names.get(&part).cloned().unwrap_or_default();
+        match part {
+            Part::Rule(id) => {
+                let Some(rule) = self.builder.get(id) else { return };
+                if let Some(comment) = &rule.comment {
+                    self.comment(comment);
+                }
+                match rule.text {
+                    Some(part) => self.text(&name, part),
+                    None => self.rule(&name, rule.expr.as_ref().unwrap_or(&Expr::Choice(Vec::new()))),
+                }
+            }
+            Part::Group(expr) => self.rule(&name, &expr),
+            Part::Terminal(id) => {
+                if let Some(expr) = self.builder.get(id).and_then(|rule: &Rule| rule.expr.as_ref()) {
+                    self.terminal(&name, expr);
+                }
+            }
+            Part::Quoted(expr) | Part::TerminalGroup(expr) => self.terminal(&name, &expr),
+            Part::State(text, from, state) => self.state(&name, text, from, state),
+            Part::Run(text) => self.run(&name, text),
+        }
+    }
+
+    fn comment(&mut self, comment: &str) {
+        self.out.push_str("// ");
+        self.out.extend(comment.chars().map(|character| if character.is_control() { ' ' } else { character }));
+        self.out.push('\n');
+    }
+
+    fn rule(&mut self, name: &str, expr: &Expr) {
+        let _ = write!(self.out, "{name}: ");
+        self.expr(expr, 0);
+        self.out.push('\n');
+    }
+
+    fn terminal(&mut self, name: &str, expr: &Expr) {
+        let _ = write!(self.out, "{name}: ");
+        self.piece(expr, 0);
+        self.out.push('\n');
+    }
+
+    // ----- rules -----
+
+    /// Writes an expression of a rule. At `depth` 0 no parentheses are needed.
+    fn expr(&mut self, expr: &Expr, depth: usize) {
+        if !matches!(expr, Expr::Text(_) | Expr::Class(_)) && self.effects.is_quoted(self.builder, expr) {
+            return self.quoted(expr);
+        }
+        match expr {
+            Expr::Text(text) if text.is_empty() => self.out.push_str("\"\""),
+            Expr::Text(_) => self.group(std::slice::from_ref(expr), expr, depth, Self::sequence),
+            Expr::Class(class) => self.class_or_tokens(class),
+            Expr::Rule(rule) => self.reference(*rule),
+            Expr::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            Expr::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
+            Expr::Sequence(parts) => self.group(parts, expr, depth, Self::sequence),
+            Expr::Choice(parts) => self.group(parts, expr, depth, Self::choice),
+            Expr::Repeat(this) => self.repeat(this, depth),
+        }
+    }
+
+    fn reference(&mut self, rule: RuleId) {
+        let rule = self.groups.rule(self.builder, rule);
+        let hint = self.builder.name(rule).to_owned();
+        let name = self.name(Part::Rule(rule), &hint);
+        self.out.push_str(&name);
+    }
+
+    /// A list in parentheses, or as a rule of its own if it is nested too deeply.
+    fn group(&mut self, parts: &[Expr], whole: &Expr, depth: usize, write: fn(&mut Self, &[Expr], usize)) {
+        match depth {
+            0 => write(self, parts, 0),
+            NESTED.. => {
+                let name = self.name(Part::Group(whole.clone()), "group");
+                self.out.push_str(&name);
+            }
+            depth => {
+                self.out.push('(');
+                write(self, parts, depth);
+                self.out.push(')');
+            }
+        }
+    }
+
+    fn choice(&mut self, parts: &[Expr], depth: usize) {
+        // Texts up to markers of one group are the same.
+        let mut written: HashSet<String> = HashSet::new();
+        for part in parts {
+            let from = self.out.len();
+            self.out.push_str(if written.is_empty() { "" } else { " | " });
+            let begin = self.out.len();
+            match part {
+                Expr::Sequence(parts) if !parts.is_empty() && !self.effects.is_quoted(self.builder, part) => {
+                    self.sequence(parts, depth);
+                }
+                Expr::Text(text) if !text.is_empty() => self.sequence(std::slice::from_ref(part), depth),
+                part => self.expr(part, depth + 1),
+            }
+            let alternative = self.out.get(begin..).unwrap_or_default().to_owned();
+            if !written.insert(alternative) {
+                self.out.truncate(from);
+            }
+        }
+    }
+
+    /// A sequence: its quoted strings as terminals, all other text character by character.
+    fn sequence(&mut self, parts: &[Expr], depth: usize) {
+        let mut first = true;
+        let mut at = (0, 0);
+        while let Some(part) = parts.get(at.0) {
+            let Expr::Text(text) = part else {
+                self.separate(&mut first);
+                self.expr(part, depth + 1);
+                at = (at.0 + 1, 0);
+                continue;
+            };
+            let Some(char) = text.get(at.1..).and_then(|rest| rest.chars().next()) else {
+                at = (at.0 + 1, 0);
+                continue;
+            };
+            self.separate(&mut first);
+            match self.end_of_quoted(parts, at) {
+                Some(end) => {
+                    self.quoted(&between(parts, at, end));
+                    at = end;
+                }
+                None => {
+                    self.character(char);
+                    at.1 += char.len_utf8();
+                }
+            }
+        }
+        if first {
+            self.out.push_str("\"\"");
+        }
+    }
+
+    fn separate(&mut self, first: &mut bool) {
+        if !std::mem::replace(first, false) {
+            self.out.push(' ');
+        }
+    }
+
+    /// Where a quoted string ends that begins at a place of a sequence, if it ends in the sequence.
+    fn end_of_quoted(&mut self, parts: &[Expr], from: (usize, usize)) -> Option<(usize, usize)> {
+        let mut places = Places::BEFORE;
+        let mut offset = from.1;
+        for (number, part) in parts.iter().enumerate().skip(from.0) {
+            if let Expr::Text(text) = part {
+                for (at, char) in text.get(offset..)?.char_indices() {
+                    places = places.read(char);
+                    if places == Places::AFTER {
+                        return Some((number, offset + at + char.len_utf8()));
+                    }
+                    if places.cannot_go_on() {
+                        return None;
+                    }
+                }
+            } else {
+                places = self.effects.of(self.builder, part)?.from(places);
+                if places == Places::AFTER {
+                    return Some((number + 1, 0));
+                }
+                if places.cannot_go_on() {
+                    return None;
+                }
+            }
+            offset = 0;
+        }
+        None
+    }
+
+    fn quoted(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Text(text) => symbols::literal(&mut self.out, text),
+            Expr::Rule(rule) => self.terminal_of(*rule),
+            expr => {
+                let name = self.name(Part::Quoted(expr.clone()), "quoted");
+                self.out.push_str(&name);
+            }
+        }
+    }
+
+    fn terminal_of(&mut self, rule: RuleId) {
+        let hint = self.builder.name(rule).to_owned();
+        let name = self.name(Part::Terminal(rule), &hint);
+        self.out.push_str(&name);
+    }
+
+    fn repeat(&mut self, this: &Repeat, depth: usize) {
+        let single = match &this.body {
+            Expr::Class(_) | Expr::Rule(_) => true,
+            Expr::Text(text) => text.chars().nth(1).is_none(),
+            _ => false,
+        };
+        if single {
+            self.expr(&this.body, depth);
+        } else {
+            self.group(std::slice::from_ref(&this.body), &this.body, depth + 1, |writer, body, depth| {
+                body.iter().for_each(|body| writer.expr(body, if depth == 0 { 0 } else { depth + 1 }));
+            });
+        }
+        symbols::count(&mut self.out, this.min, this.max);
+    }
+
+    /// A character of a rule, or the token that it stands for.
+    fn character(&mut self, character: char) {
+        match self.builder.tokens().of(character) {
+            Some(token) => symbols::token(&mut self.out, token),
+            None => symbols::literal(&mut self.out, &character.to_string()),
+        }
+    }
+
+    /// A class of a rule. The tokens in it are alternatives to its characters. A class that is written as what it excludes has no
+    /// tokens: it comes from texts.
+    fn class_or_tokens(&mut self, class: &Class) {
+        let tokens = self.builder.tokens();
+        let all: Vec<char> = tokens.characters().filter(|&char| !class.is_negated() && class.contains(char)).collect();
+        // A wide class contains them by chance.
+        if all.is_empty() || class.as_ranges().iter().any(|(first, last)| u32::from(*last) - u32::from(*first) > 0xFFFF)
+        {
+            return self.class(class);
+        }
+        let plain = class.intersect(&Class::of(all.iter().copied()).negate());
+        self.out.push('(');
+        if !plain.is_empty() {
+            self.class(&plain);
+        }
+        for (number, char) in all.into_iter().enumerate() {
+            self.out.push_str(if number > 0 || !plain.is_empty() { " | " } else { "" });
+            self.character(char);
+        }
+        self.out.push(')');
+    }
+
+    fn class(&mut self, class: &Class) {
+        symbols::class(&mut self.out, class);
+    }
+
+    // ----- terminals -----
+
+    /// Writes an expression of a terminal.
+    fn piece(&mut self, expr: &Expr, depth: usize) {
+        match expr {
+            Expr::Text(text) => symbols::literal(&mut self.out, text),
+            Expr::Class(class) => self.class(class),
+            Expr::Rule(rule) => self.terminal_of(*rule),
+            Expr::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            Expr::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
+            Expr::Sequence(parts) => self.pieces(parts, " ", expr, depth),
+            Expr::Choice(parts) => self.pieces(parts, " | ", expr, depth),
+            Expr::Repeat(this) => {
+                let nested = matches!(this.body, Expr::Repeat(_));
+                self.out.push_str(if nested { "(" } else { "" });
+                self.piece(&this.body, depth + 1);
+                self.out.push_str(if nested { ")" } else { "" });
+                symbols::count(&mut self.out, this.min, this.max);
+            }
+        }
+    }
+
+    fn pieces(&mut self, parts: &[Expr], between: &str, whole: &Expr, depth: usize) {
+        if depth >= NESTED {
+            let name = self.name(Part::TerminalGroup(whole.clone()), "group");
+            self.out.push_str(&name);
+            return;
+        }
+        self.out.push_str(if depth > 0 { "(" } else { "" });
+        for (number, part) in parts.iter().enumerate() {
+            self.out.push_str(if number > 0 { between } else { "" });
+            self.piece(part, depth + 1);
+        }
+        self.out.push_str(if depth > 0 { ")" } else { "" });
+    }
+
+    // ----- free text -----
+
+    /// The states of a free text.
+    fn states(&mut self, text: usize) -> Rc<States> {
+        if let Some(states) = self.states.get(&text) {
+            return Rc::clone(states);
+        }
+        let used = self.groups.used(text);
+        let group = |stop| used.contains(&stop).then(|| self.groups.of(text, stop));
+        let states = self.builder.text(text).map(|free| States::new(&free.until, group));
+        let states = Rc::new(states.unwrap_or_default());
+        self.states.insert(text, Rc::clone(&states));
+        states
+    }
+
+    /// A part of a free text: what leads to a state in which the part may end, and the last character of its marker.
+    fn text(&mut self, name: &str, part: TextPart) {
+        let states = self.states(part.text);
+        let from = states.of(part.from);
+        let stop = part.stop.map(|stop| self.groups.of(part.text, stop));
+        let _ = write!(self.out, "{name}: ");
+        let mut first = true;
+        for (number, state) in states.all.iter().enumerate() {
+            let ends = state.stops.iter().filter(|(_, other)| stop == Some(*other)).map(|(char, _)| Some(*char));
+            let peeks = state.peeks.iter().filter(|other| stop == Some(**other)).map(|_| None);
+            let end = (stop.is_none() && state.may_end).then_some(None);
+            for last in ends.chain(peeks).chain(end) {
+                self.separate_alternative(&mut first);
+                self.state_name(part.text, from, number);
+                if let Some(last) = last {
+                    self.out.push(' ');
+                    self.character(last);
+                }
+            }
+        }
+        if first {
+            self.out.push_str(symbols::NOTHING);
+        }
+        self.out.push('\n');
+    }
+
+    fn state_name(&mut self, text: usize, from: usize, state: usize) {
+        let name = self.name(Part::State(text, from, state), &format!("text-{text}-{state}"));
+        self.out.push_str(&name);
+    }
+
+    /// What leads to a state: nothing to the first one, and what leads to the states before it.
+    fn state(&mut self, name: &str, text: usize, start: usize, state: usize) {
+        let states = self.states(text);
+        let _ = write!(self.out, "{name}: ");
+        let mut first = true;
+        if state == start {
+            self.out.push_str("\"\"");
+            first = false;
+        }
+        for (from, before) in states.all.iter().enumerate() {
+            for (chars, _) in before.next.iter().filter(|(_, to)| *to == state) {
+                self.separate_alternative(&mut first);
+                self.state_name(text, start, from);
+                self.out.push(' ');
+                match class(chars) {
+                    Expr::Class(class) if from == states.of(0) && state == from && chars.negated => {
+                        let run = self.name(Part::Run(text), &format!("text-{text}"));
+                        self.out.push_str(&run);
+                        let space = class.intersect(&Class::of(SPACE));
+                        if !space.is_empty() {
+                            self.out.push_str(" | ");
+                            self.state_name(text, start, from);
+                            self.out.push(' ');
+                            self.class(&space);
+                        }
+                    }
+                    expr => self.expr(&expr, 1),
+                }
+            }
+        }
+        if first {
+            self.out.push_str(symbols::NOTHING);
+        }
+        self.out.push('\n');
+    }
+
+    fn separate_alternative(&mut self, first: &mut bool) {
+        if !std::mem::replace(first, false) {
+            self.out.push_str(" | ");
+        }
+    }
+
+    /// A run of free text: no white space first, because white space may also belong to what comes instead of the text.
+    fn run(&mut self, name: &str, text: usize) {
+        let states = self.states(text);
+        let begin = states.of(0);
+        let stays = states.all.get(begin).into_iter().flat_map(|state| &state.next);
+        let chars = stays.filter(|(chars, to)| chars.negated && *to == begin).map(|(chars, _)| chars);
+        for chars in chars {
+            let all = Class::of(chars.chars.iter().copied().chain(['\0'])).negate();
+            let begin = Class::of(chars.chars.iter().copied().chain(SPACE).chain(['\0'])).negate();
+            let _ = write!(self.out, "{name}: ");
+            self.class(&begin);
+            self.out.push(' ');
+            self.class(&all);
+            self.out.push_str("*\n");
+        }
+    }
+}
+
+/// White space.
+const SPACE: [char; 4] = ['\t', '\n', '\r', ' '];
+
+/// The part of a sequence between two places.
+fn between(parts: &[Expr], from: (usize, usize), to: (usize, usize)) -> Expr {
+    let mut all: Vec<Expr> = Vec::new();
+    for (number, part) in parts.iter().enumerate().skip(from.0).take_while(|(number, _)| *number <= to.0) {
+        let (begin, end) = (if number == from.0 { from.1 } else { 0 }, if number == to.0 { Some(to.1) } else { None });
+        match (part, end) {
+            (Expr::Text(whole), end) => {
+                all.push(text(whole.get(begin..end.unwrap_or(whole.len())).unwrap_or_default()));
+            }
+            (_, Some(_)) => {}
+            (part, None) => all.push(part.clone()),
+        }
+    }
+    super::sequence(all)
+}

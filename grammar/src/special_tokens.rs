@@ -1,0 +1,210 @@
+//! Special tokens that a grammar names as tokens instead of spelling their texts.
+//!
+//! A program knows texts only. So before a grammar is made, each such token is folded into one character that no text has: a
+//! code point for private use. All rules are made as ever, with that character in them, and a writer writes the token where it
+//! meets the character.
+
+use std::borrow::Cow;
+
+use unjinja_runtime::abi_3::{
+    Action, Confirm, Hole, List, Marker, Markers, Nesting, NextName, Program, State, Text, Transition,
+};
+
+use super::Target;
+
+/// A special token of a model's vocabulary.
+///
+/// ```
+/// use unjinja_grammar::SpecialToken;
+///
+/// let tokens = [SpecialToken::new("<tool_call>"), SpecialToken::with_id("</tool_call>", 151658)];
+/// assert_eq!(tokens[1].id(), Some(151658));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecialToken {
+    text: String,
+    id: Option<u32>,
+}
+
+impl SpecialToken {
+    /// The token with this text, which a grammar names by its text. XGrammar then knows it only at the beginning of a tag.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), id: None }
+    }
+
+    /// The token with this text and this number in the vocabulary.
+    pub fn with_id(text: impl Into<String>, id: u32) -> Self {
+        Self { text: text.into(), id: Some(id) }
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its number, if it is known.
+    pub fn id(&self) -> Option<u32> {
+        self.id
+    }
+}
+
+/// The first of the characters that stand for tokens: the private use of plane 15, which has 65,534.
+const FIRST: u32 = 0xF_0000;
+const MOST: usize = 0xFFFE;
+
+/// The special tokens of a grammar.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tokens(Vec<SpecialToken>);
+
+impl Tokens {
+    /// These tokens, as far as the target can name them.
+    pub(super) fn new(tokens: &[SpecialToken], target: Target) -> Self {
+        let named = |token: &&SpecialToken| match target {
+            Target::Gbnf => false,
+            Target::XGrammar => true,
+            Target::Llguidance => token.id.is_some() || is_name(&token.text),
+        };
+        let mut all: Vec<SpecialToken> = Vec::new();
+        for token in tokens.iter().filter(|token| !token.text.is_empty()).filter(named).take(MOST) {
+            if !all.iter().any(|known| known.text == token.text) {
+                all.push(token.clone());
+            }
+        }
+        // Of two tokens that begin alike, the longer one is folded first.
+        all.sort_by_key(|token| std::cmp::Reverse(token.text.len()));
+        Self(all)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The token that a character stands for.
+    pub(super) fn of(&self, character: char) -> Option<&SpecialToken> {
+        self.0.get(u32::from(character).checked_sub(FIRST)? as usize)
+    }
+
+    /// The characters that stand for tokens.
+    pub(super) fn characters(&self) -> impl Iterator<Item = char> {
+        (0..self.0.len()).filter_map(|at| char::from_u32(FIRST + u32::try_from(at).ok()?))
+    }
+
+    /// A text with one character for each token in it.
+    pub(super) fn fold(&self, text: &str) -> Text {
+        let mut folded = Cow::Borrowed(text);
+        for (token, character) in self.0.iter().zip(self.characters()) {
+            if folded.contains(&token.text) {
+                folded = Cow::Owned(folded.replace(&token.text, character.encode_utf8(&mut [0; 4])));
+            }
+        }
+        Cow::Owned(folded.into_owned())
+    }
+
+    /// A text with the texts of its tokens.
+    pub(super) fn unfold(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        for character in text.chars() {
+            match self.of(character) {
+                Some(token) => out.push_str(&token.text),
+                None => out.push(character),
+            }
+        }
+        out
+    }
+
+    /// The program with one character for each token in its markers.
+    pub(super) fn folded(&self, program: &Program) -> Program {
+        let mut program = program.clone();
+        program.states = Cow::Owned(program.states.iter().map(|state| self.state(state)).collect());
+        for entry in program.entries.to_mut() {
+            entry.read = self.fold(&entry.read);
+        }
+        program
+    }
+
+    fn state(&self, state: &State) -> State {
+        let markers: Vec<Marker> = state.markers.list().iter().map(|marker| self.marker(marker)).collect();
+        State {
+            markers: Cow::Owned(Markers::of(Cow::Owned(markers))),
+            transitions: Cow::Owned(state.transitions.iter().map(|step| self.transition(step)).collect()),
+            otherwise: state.otherwise.as_ref().map(|step| self.transition(step)),
+            hole: match &state.hole {
+                Some(Hole::Literal(quote)) => Some(Hole::Literal(self.fold(quote))),
+                hole => hole.clone(),
+            },
+            ..state.clone()
+        }
+    }
+
+    fn marker(&self, marker: &Marker) -> Marker {
+        let fold = |texts: &List<Text>| Cow::Owned(texts.iter().map(|text| self.fold(text)).collect());
+        let name = |next: &NextName| NextName {
+            kind: next.kind,
+            before: self.fold(&next.before),
+            after: self.fold(&next.after),
+        };
+        Marker {
+            core: self.fold(&marker.core),
+            named: marker.named.map(|at| marker.core.get(..at).map_or(at, |before| self.fold(before).len())),
+            names: Cow::Owned(marker.names.iter().map(name).collect()),
+            confirm: match &marker.confirm {
+                Confirm::Nothing => Confirm::Nothing,
+                Confirm::Next(cores) => Confirm::Next(fold(cores)),
+                Confirm::End(cores) => Confirm::End(fold(cores)),
+            },
+            ..marker.clone()
+        }
+    }
+
+    fn transition(&self, step: &Transition) -> Transition {
+        let action = |action: &Action| match action {
+            Action::NestedArgument(nesting) => Action::NestedArgument(Cow::Owned(self.nesting(nesting))),
+            Action::EndNestedArgument(nesting) => Action::EndNestedArgument(Cow::Owned(self.nesting(nesting))),
+            Action::StartLabelled { prefix, separator } => {
+                Action::StartLabelled { prefix: self.fold(prefix), separator: self.fold(separator) }
+            }
+            action => action.clone(),
+        };
+        Transition { actions: Cow::Owned(step.actions.iter().map(action).collect()), ..step.clone() }
+    }
+
+    fn nesting(&self, nesting: &Nesting) -> Nesting {
+        Nesting {
+            python: nesting.python,
+            open: self.fold(&nesting.open),
+            opened: self.fold(&nesting.opened),
+            close: self.fold(&nesting.close),
+            closed: self.fold(&nesting.closed),
+        }
+    }
+}
+
+/// Whether Lark can name a token by this text: it looks like `<…>`.
+pub(super) fn is_name(text: &str) -> bool {
+    let inside = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+    inside.is_some_and(|inside| {
+        !inside.is_empty()
+            && !inside.starts_with('[')
+            && !inside.contains(|c: char| c == '<' || c == '>' || c.is_whitespace())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_folded_and_unfolded() {
+        let given = [SpecialToken::new("<a>"), SpecialToken::with_id("<a>b", 7), SpecialToken::new("[x]")];
+        let tokens = Tokens::new(&given, Target::XGrammar);
+        for text in ["", "<a><a>b[x]<c>", "<a", "é<a>"] {
+            assert_eq!(tokens.unfold(&tokens.fold(text)), text);
+        }
+        let folded = tokens.fold("<a>b<a>");
+        let ids: Vec<Option<u32>> = folded.chars().filter_map(|c| tokens.of(c)).map(SpecialToken::id).collect();
+        assert_eq!(ids, [Some(7), None]);
+        assert!(Tokens::new(&given, Target::Gbnf).is_empty());
+        // Lark names only what looks like a token.
+        assert_eq!(Tokens::new(&given, Target::Llguidance).characters().count(), 2);
+    }
+}

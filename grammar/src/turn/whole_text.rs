@@ -1,0 +1,66 @@
+//! Free text as one thing: a rule for each marker that ends it. The engines that know free text get it in this form.
+
+use unjinja_runtime::abi_3::{Action, Hole, Marker, Transition};
+
+use super::{Alternative, NodeKey, Offered, Piece, Texts, Turn};
+use crate::free_text::TextPart;
+
+impl Turn<'_> {
+    /// The alternatives of a free text: up to each of its markers, and to the end of the turn.
+    pub(super) fn whole_text(&mut self, key: NodeKey) -> Vec<Alternative> {
+        let table = self.table(key);
+        let text = self.builder.add_text(table.text.clone());
+        let at = match key {
+            NodeKey::Text(at, _) | NodeKey::Position(at) => Some(at),
+            NodeKey::Value(..) | NodeKey::Named(..) => None,
+        };
+        let is_text = |at| matches!(self.state(at).hole, Some(Hole::Text(_)));
+        let top = at.is_some_and(|at| !at.called && is_text(at.state));
+        let name = if at.is_some_and(|at| is_text(at.state)) { "free-text" } else { "text" };
+        let mut alternatives: Vec<Alternative> = Vec::new();
+        for (stop, exits) in table.exits.iter().enumerate() {
+            // What would be a marker is no text, and leads nowhere.
+            if at.is_some() && exits.is_empty() {
+                continue;
+            }
+            let rule = self.builder.text_rule(name, TextPart { text, stop: Some(stop), top, from: 0 });
+            alternatives.extend(self.exits(key, exits, Some(Piece::Expr(rule.into()))));
+        }
+        if self.turn_may_end_in(key) {
+            let rule = self.builder.text_rule(name, TextPart { text, stop: None, top, from: 0 });
+            alternatives.push(vec![Piece::Expr(rule.into())]);
+        }
+        alternatives
+    }
+
+    /// How a call begins after a marker that is only the punctuation of JSON. A grammar for the whole turn must not take every
+    /// brace of an answer for a call, unless a call is required. A key of calls is enough: what may follow it has many forms.
+    pub(super) fn beginnings(&self, marker: &Marker, step: &Transition) -> Vec<String> {
+        let Some(Hole::Object(shape)) = &self.state(step.next).hole else { return Vec::new() };
+        let brace = match &*marker.core {
+            "{" => "",
+            "[" => "{",
+            _ => return Vec::new(),
+        };
+        let asked = self.limits.texts == Texts::Whole && !self.limits.required;
+        if !asked || !shape.strict || !step.does(&Action::Speculate) {
+            return Vec::new();
+        }
+        let mut all: Vec<String> = match &self.limits.offered {
+            _ if !shape.name_is_key => {
+                let keys = match &*shape.function_field {
+                    "" => [&*shape.name_field, &*shape.args_field],
+                    function => [function, function],
+                };
+                keys.iter().map(|key| format!("{brace}\"{key}\"")).collect()
+            }
+            Some(Offered::These(tools)) => {
+                tools.iter().map(|tool| format!("{brace}{}", serde_json::Value::from(tool.name.as_str()))).collect()
+            }
+            _ => vec![format!("{brace}\"")],
+        };
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}

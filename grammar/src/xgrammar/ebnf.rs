@@ -1,0 +1,290 @@
+//! Writes rules in XGrammar's EBNF. It looks like GBNF, and differs from it:
+//!
+//! - `\x` takes any number of digits, so code points are written with `\u` and `\U`;
+//! - in a class, `-`, `^` and `]` are escaped with a backslash;
+//! - names do not begin with a digit, and some are macros;
+//! - free text without certain strings is a macro of its own, `TagDispatch`.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+use crate::free_text::{FreeText, TextPart};
+use crate::special_tokens::Tokens;
+use crate::{Builder, Class, Expr, Repeat, Rule, RuleId, SpecialToken, sequence, text};
+
+/// The grammar of an expression: the rule `root`, and the rules that it needs.
+pub(super) fn grammar(builder: &Builder, root: &Expr) -> String {
+    // A text without overlapping markers is a macro; its states are not needed.
+    let order = builder.needed(root, |rule| macro_of(builder, rule).is_some());
+    let names = names(builder, &order);
+    let mut writer = Writer { tokens: builder.tokens(), names, texts: Vec::new(), out: String::new() };
+    writer.rule("root", root);
+    for id in order {
+        let Some(rule) = builder.get(id) else { continue };
+        let name = writer.name(id).to_owned();
+        match macro_of(builder, rule) {
+            Some((text, part)) => writer.text(&name, &text, part),
+            None => {
+                if let Some(comment) = &rule.comment {
+                    writer.comment(comment);
+                }
+                writer.rule(&name, rule.expr.as_ref().unwrap_or(&Expr::Choice(Vec::new())));
+            }
+        }
+    }
+    writer.out
+}
+
+/// The free text that a rule is, if the macro for free text means the same.
+fn macro_of(builder: &Builder, rule: &Rule) -> Option<(std::sync::Arc<FreeText>, TextPart)> {
+    let part = rule.text?;
+    Some((builder.text(part.text).filter(|text| part.from == 0 && text.excludes_its_stops())?, part))
+}
+
+/// The names of the rules, distinct and none of them a macro.
+fn names(builder: &Builder, order: &[RuleId]) -> HashMap<RuleId, String> {
+    const MACROS: [&str; 8] =
+        ["TagDispatch", "TokenTagDispatch", "Token", "ExcludeToken", "Regex", "Substring", "true", "false"];
+    let plain = |name: &str| !MACROS.contains(&name) && !name.starts_with(|first: char| first.is_ascii_digit());
+    let mut used: HashSet<String> = HashSet::from(["root".to_owned()]);
+    let mut names = HashMap::new();
+    for &id in order {
+        let own = builder.name(id);
+        let mut name = if plain(own) { own.to_owned() } else { format!("rule-{own}") };
+        while !used.insert(name.clone()) {
+            name.push_str("-x");
+        }
+        names.insert(id, name);
+    }
+    names
+}
+
+struct Writer<'b> {
+    tokens: &'b Tokens,
+    names: HashMap<RuleId, String>,
+    /// The free texts that have a rule already.
+    texts: Vec<usize>,
+    out: String,
+}
+
+impl Writer<'_> {
+    fn name(&self, rule: RuleId) -> &str {
+        self.names.get(&rule).map_or("", String::as_str)
+    }
+
+    fn comment(&mut self, comment: &str) {
+        self.out.push_str("# ");
+        self.out.extend(comment.chars().map(|character| if character.is_control() { ' ' } else { character }));
+        self.out.push('\n');
+    }
+
+    fn rule(&mut self, name: &str, expr: &Expr) {
+        self.out.push_str(name);
+        self.out.push_str(" ::= ");
+        self.expr(expr, false);
+        self.out.push('\n');
+    }
+
+    /// The rule of a part of a free text, and the rule of the text itself, which several parts share.
+    fn text(&mut self, name: &str, free: &FreeText, part: TextPart) {
+        let without = format!("without-markers-{}", part.text);
+        let stop = part.stop.and_then(|stop| free.stops.get(stop)).filter(|stop| !stop.peek);
+        let _ = write!(self.out, "{name} ::= {without}");
+        if let Some(stop) = stop {
+            self.out.push(' ');
+            self.text_with_tokens(&stop.core, false);
+        }
+        self.out.push('\n');
+        if self.texts.contains(&part.text) {
+            return;
+        }
+        self.texts.push(part.text);
+        let _ = write!(self.out, "{without} ::= ");
+        if free.stops.is_empty() {
+            self.out.push_str("[\\u0000-\\U0010FFFF]*\n");
+            return;
+        }
+        self.out.push_str("TagDispatch(loop_after_dispatch=false, excludes=(");
+        for (number, stop) in free.stops.iter().enumerate() {
+            if number > 0 {
+                self.out.push_str(", ");
+            }
+            // What excludes a text excludes the token too.
+            self.literal(&self.tokens.unfold(&stop.core));
+        }
+        self.out.push_str("))\n");
+    }
+
+    /// Writes an expression; as one item, in parentheses where they are needed.
+    fn expr(&mut self, expr: &Expr, item: bool) {
+        match expr {
+            Expr::Text(text) => self.text_with_tokens(text, item),
+            Expr::Class(class) => self.class_or_tokens(class),
+            Expr::Rule(rule) => {
+                let name = self.name(*rule).to_owned();
+                self.out.push_str(&name);
+            }
+            Expr::Sequence(parts) if parts.is_empty() => self.literal(""),
+            Expr::Choice(parts) if parts.is_empty() => self.nothing(),
+            Expr::Sequence(parts) => self.list(parts, " ", item),
+            Expr::Choice(parts) => self.list(parts, " | ", item),
+            Expr::Repeat(this) => {
+                let Repeat { body, min, max } = &**this;
+                let nested = matches!(body, Expr::Repeat(_));
+                self.out.push_str(if nested { "(" } else { "" });
+                self.expr(body, true);
+                self.out.push_str(if nested { ")" } else { "" });
+                let _ = match (min, max) {
+                    (0, None) => self.out.write_char('*'),
+                    (1, None) => self.out.write_char('+'),
+                    (0, Some(1)) => self.out.write_char('?'),
+                    (min, None) => write!(self.out, "{{{min},}}"),
+                    (min, Some(max)) if min == max => write!(self.out, "{{{min}}}"),
+                    (min, Some(max)) => write!(self.out, "{{{min},{max}}}"),
+                };
+            }
+        }
+    }
+
+    fn list(&mut self, parts: &[Expr], between: &str, item: bool) {
+        self.out.push_str(if item { "(" } else { "" });
+        for (number, part) in parts.iter().enumerate() {
+            if number > 0 {
+                self.out.push_str(between);
+            }
+            self.expr(part, !matches!(part, Expr::Sequence(parts) if between != " " && parts.len() > 1));
+        }
+        self.out.push_str(if item { ")" } else { "" });
+    }
+
+    /// What matches nothing.
+    fn nothing(&mut self) {
+        self.out.push_str("[^\\u0000-\\U0010FFFF]");
+    }
+
+    fn class(&mut self, class: &Class) {
+        if class.as_ranges().is_empty() {
+            return if class.is_negated() { self.out.push_str("[\\u0000-\\U0010FFFF]") } else { self.nothing() };
+        }
+        self.out.push_str(if class.is_negated() { "[^" } else { "[" });
+        for &(first, last) in class.as_ranges() {
+            self.character(first, &['\\', '[', ']', '-', '^']);
+            if first != last {
+                if u32::from(last) - u32::from(first) > 1 {
+                    self.out.push('-');
+                }
+                self.character(last, &['\\', '[', ']', '-', '^']);
+            }
+        }
+        self.out.push(']');
+    }
+
+    /// A text, and the tokens in it. The engine names tokens by their numbers only; one without is spelled.
+    fn text_with_tokens(&mut self, text: &str, item: bool) {
+        let id = |char: char| self.tokens.of(char).and_then(SpecialToken::id);
+        let Some((at, (char, id))) = text.char_indices().find_map(|(at, char)| Some((at, (char, id(char)?)))) else {
+            return self.literal(&self.tokens.unfold(text));
+        };
+        let (before, after) = (&text[..at], &text[at + char.len_utf8()..]);
+        let several = item && !(before.is_empty() && after.is_empty());
+        self.out.push_str(if several { "(" } else { "" });
+        if !before.is_empty() {
+            self.literal(&self.tokens.unfold(before));
+            self.out.push(' ');
+        }
+        let _ = write!(self.out, "Token({id})");
+        if !after.is_empty() {
+            self.out.push(' ');
+            self.text_with_tokens(after, false);
+        }
+        self.out.push_str(if several { ")" } else { "" });
+    }
+
+    /// A class. The tokens in it are alternatives to its characters, unless it is wide and contains them by chance.
+    fn class_or_tokens(&mut self, class: &Class) {
+        let wide = class.as_ranges().iter().any(|(first, last)| u32::from(*last) - u32::from(*first) > 0xFFFF);
+        let tokens: Vec<char> = self.tokens.characters().filter(|&char| class.contains(char)).collect();
+        if tokens.is_empty() || wide || class.is_negated() {
+            return self.class(class);
+        }
+        let plain = class.intersect(&Class::of(tokens.iter().copied()).negate());
+        self.out.push('(');
+        if !plain.is_empty() {
+            self.class(&plain);
+        }
+        for (number, char) in tokens.into_iter().enumerate() {
+            self.out.push_str(if number > 0 || !plain.is_empty() { " | " } else { "" });
+            self.text_with_tokens(char.encode_utf8(&mut [0; 4]), true);
+        }
+        self.out.push(')');
+    }
+
+    fn literal(&mut self, text: &str) {
+        self.out.push('"');
+        text.chars().for_each(|character| self.character(character, &['\\', '"']));
+        self.out.push('"');
+    }
+
+    fn character(&mut self, character: char, special: &[char]) {
+        let _ = match character {
+            '\n' => self.out.write_str("\\n"),
+            '\r' => self.out.write_str("\\r"),
+            '\t' => self.out.write_str("\\t"),
+            character if special.contains(&character) => write!(self.out, "\\{character}"),
+            '\'' | '"' | '\\' => self.out.write_char(character),
+            character if character.escape_debug().nth(1).is_some() => match u32::from(character) {
+                code @ 0..=0xFFFF => write!(self.out, "\\u{code:04X}"),
+                code => write!(self.out, "\\U{code:08X}"),
+            },
+            character => self.out.write_char(character),
+        };
+    }
+}
+
+/// The expressions before the last one of a sequence, as one.
+pub(super) fn joined(parts: &[Expr]) -> Expr {
+    match parts {
+        [] => text(""),
+        parts => sequence(parts.iter().cloned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{choice, many, option, repeat, some};
+
+    #[test]
+    fn writes_what_the_engine_reads() {
+        for (expr, expected) in [
+            (text(""), r#""""#),
+            (Expr::EMPTY, r#""""#),
+            (text("a\"b\\c\n\r\t'[]-^/"), r#""a\"b\\c\n\r\t'[]-^/""#),
+            (text("\0\u{7f}1\u{a0}\u{e0001}é｜😀"), r#""\u0000\u007F1\u00A0\U000E0001é｜😀""#),
+            (Class::ranges([('a', 'z'), ('0', '9'), ('_', '_')]).into(), "[0-9_a-z]"),
+            (Class::of(['-', ']', '^', '[']).into(), r"[\-\[\]\^]"),
+            (Class::of(['^', '"']).negate().into(), r#"[^"\^]"#),
+            (Class::of([]).negate().into(), r"[\u0000-\U0010FFFF]"),
+            (Expr::Choice(Vec::new()), r"[^\u0000-\U0010FFFF]"),
+            (choice([sequence([text("a"), many(text("b"))]), text("c")]), r#""a" "b"* | "c""#),
+            (sequence([text("a"), choice([text("b"), Expr::EMPTY])]), r#""a" ("b" | "")"#),
+            (option(repeat(text("b"), 2, Some(3))), r#"("b"{2,3})?"#),
+            (some(sequence([text("a"), Class::any().into()])), r#"("a" [^\u0000])+"#),
+            (choice([choice([text("a"), text("b")]), sequence([text("c")])]), r#""a" | "b" | "c""#),
+        ] {
+            assert_eq!(grammar(&Builder::new(), &expr), format!("root ::= {expected}\n"));
+        }
+    }
+
+    #[test]
+    fn names_are_none_of_the_macros() {
+        let mut builder = Builder::new();
+        let parts: Vec<Expr> =
+            ["Token", "9", "rule-9", "true"].map(|name| builder.rule(name, text(name)).into()).to_vec();
+        assert_eq!(
+            grammar(&builder, &sequence(parts)),
+            "root ::= rule-Token rule-9 rule-9-x rule-true\nrule-Token ::= \"Token\"\nrule-9 ::= \"9\"\n\
+             rule-9-x ::= \"rule-9\"\nrule-true ::= \"true\"\n"
+        );
+    }
+}
