@@ -1,0 +1,109 @@
+//! Finds faults of chat templates: what fails on conversations that clients send, what is lost or written wrongly, and what
+//! costs a server its cache.
+//!
+//! Every rule is a controlled experiment. The template renders two conversations that differ in one respect, and both prompts
+//! are compared; or it writes a call, and the parser that the analysis made of the same template reads it back. Nothing
+//! depends on a model: no rule looks for the text of a template or for a name.
+//!
+//! ```
+//! use unjinja_export::lint::{LintOptions, Severity, lint};
+//! use unjinja_render::Template;
+//!
+//! let text = "{% for m in messages %}<|{{ m.role }}|>{{ m.content + '<|end|>' }}{% if m.tool_calls %}\
+//!     {% for c in m.tool_calls %}<|call|>{{ c.function | tojson }}<|end|>{% endfor %}{% endif %}{% endfor %}\
+//!     {% if add_generation_prompt %}<|assistant|>{% endif %}";
+//! let template = Template::parse("chat.jinja", text)?;
+//! let findings = lint(&template, &LintOptions::default());
+//! let null = findings.iter().find(|finding| finding.rule.id == "null-content").ok_or("not found")?;
+//! assert_eq!(null.severity, Severity::Error);
+//! assert!(null.message.contains("the template fails"), "{}", null.message);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+// `rules`: the list of rules. `finding` and `severity`: what is reported. `conversation`: what templates are asked. `subject`: the
+// template, and all renders. `options`: what is known besides. `compare`: shows differences. `experiment`: two conversations that
+// differ in one respect. The others are groups of rules: `cases` (what clients send, as data), `values`, `losses`, `turns`,
+// `markers`, `variables`, `round_trip`; and `response`: findings about response templates, in the same form.
+
+mod cases;
+mod compare;
+mod conversation;
+mod experiment;
+mod finding;
+mod losses;
+mod markers;
+mod options;
+mod response;
+mod round_trip;
+mod rules;
+mod severity;
+mod subject;
+mod turns;
+mod values;
+mod variables;
+
+use unjinja_render::{Template, TemplateError, with_big_stack};
+
+pub use finding::{Evidence, Finding, Target};
+pub use options::LintOptions;
+pub use response::lint_response_template;
+pub use rules::{RESPONSE_RULES, RULES, Rule};
+pub use severity::Severity;
+
+use subject::Subject;
+
+/// Finds the faults of a chat template. The findings stand in the order of [`RULES`].
+///
+/// The template's special tokens, if it has none, are replaced by `<s>` and `</s>`.
+pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {
+    // One stack for all renders.
+    let found = with_big_stack(|| lint_here(template, options));
+    found.unwrap_or_else(|panicked| {
+        let message = format!("The template cannot be rendered: {panicked}.");
+        vec![Finding::new(rules::NOT_RENDERABLE, message, "report this with the template")]
+    })
+}
+
+/// The finding for a template that cannot be parsed.
+///
+/// ```
+/// use unjinja_export::lint::syntax_error;
+/// use unjinja_render::Template;
+///
+/// let error = Template::parse("broken.jinja", "\n{% if x %}").unwrap_err();
+/// assert_eq!(syntax_error(&error).line, Some(2));
+/// ```
+pub fn syntax_error(error: &TemplateError) -> Finding {
+    let message = format!("The template cannot be parsed: {}.", experiment::one_line(error.message()));
+    Finding::new(rules::SYNTAX_ERROR, message, "correct the line").at(Some(error.line()))
+}
+
+fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
+    let (subject, analysed) = Subject::new(template, options.spec.as_ref());
+    if let Err(error) = analysed {
+        let line = error.line.and_then(|line| usize::try_from(line).ok());
+        let message = format!(
+            "{}: {}.",
+            capitalised(&error.problem),
+            experiment::one_line(error.seen.lines().next().unwrap_or_default())
+        );
+        let plain = conversation::Conversation::of([subject.plain.user(), subject.plain.answer()]);
+        let finding = Finding::new(rules::NOT_RENDERABLE, message, error.next_step).at(line);
+        return vec![finding.with(plain.context(), error.expected, error.seen)];
+    }
+    let mut findings = Vec::new();
+    cases::run(&subject, &mut findings);
+    values::run(&subject, &mut findings);
+    losses::run(&subject, &mut findings);
+    turns::run(&subject, &mut findings);
+    markers::run(&subject, options, &mut findings);
+    variables::run(&subject, options, &mut findings);
+    round_trip::run(&subject, &mut findings);
+    findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
+    findings
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

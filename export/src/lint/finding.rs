@@ -1,0 +1,104 @@
+//! What a linter reports: a finding of a rule about a template, and the evidence that shows it. Plain data; nothing here
+//! renders or judges.
+
+use serde_json::Value;
+
+use super::rules::Rule;
+use super::severity::Severity;
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Target {
+    /// A chat template, which turns messages into a prompt.
+    ChatTemplate,
+    /// A response template, which says how an output is divided into the fields of a message.
+    ResponseTemplate,
+}
+
+impl Target {
+    /// The target's name in JSON: `chat_template` or `response_template`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::ChatTemplate => "chat_template",
+            Target::ResponseTemplate => "response_template",
+        }
+    }
+}
+
+/// What shows that a finding is right.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// A conversation, and what becomes of it.
+    Conversation {
+        /// The variables of the render, as `unjinja render` takes them: `messages`, `tools`, switches.
+        conversation: Value,
+        /// What the template should make of it: a piece of the text, or a sentence.
+        expected: String,
+        /// What it makes of it: the same piece of the text, or the error.
+        actual: String,
+    },
+    /// An output, and what a reader makes of it.
+    Output {
+        /// What the model writes.
+        output: String,
+        /// The message that it stands for, as JSON.
+        written: String,
+        /// The message that is read, as JSON, or the error.
+        read: String,
+    },
+}
+
+/// Something in a template that its maintainer should look at.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The rule that found it.
+    pub rule: Rule,
+    /// How bad it is here: at most as bad as the rule says.
+    pub severity: Severity,
+    /// What it is about.
+    pub target: Target,
+    /// What happens, and to whom. Sentences without line breaks.
+    pub message: String,
+    /// What to change. A sentence; empty where nothing can be changed.
+    pub help: String,
+    /// The line of the template, from 1, where it is known.
+    pub line: Option<u32>,
+    /// The readers of response templates that it concerns, by their names on the command line; empty for chat templates.
+    pub readers: Vec<&'static str>,
+    /// The smallest conversation or output that shows it; absent where none is needed.
+    pub evidence: Option<Evidence>,
+}
+
+impl Finding {
+    /// A finding about a chat template, without evidence.
+    pub(crate) fn new(rule: Rule, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            rule,
+            severity: rule.severity,
+            target: Target::ChatTemplate,
+            message: message.into(),
+            help: help.into(),
+            line: None,
+            readers: Vec::new(),
+            evidence: None,
+        }
+    }
+
+    pub(crate) fn with(mut self, conversation: Value, expected: impl Into<String>, actual: impl Into<String>) -> Self {
+        self.evidence = Some(Evidence::Conversation { conversation, expected: expected.into(), actual: actual.into() });
+        self
+    }
+
+    pub(crate) fn at(mut self, line: Option<usize>) -> Self {
+        self.line = line.and_then(|line| u32::try_from(line).ok());
+        self
+    }
+
+    pub(crate) fn at_most(mut self, severity: Severity) -> Self {
+        self.severity = self.severity.min(severity);
+        self
+    }
+}

@@ -1,0 +1,114 @@
+//! Findings about response templates, in the form that all findings have. What is tried, `response_template` decides.
+
+use serde_json::{Value, json};
+use unjinja_analyzer::Verification;
+use unjinja_render::Template;
+use unjinja_runtime::Message;
+use unjinja_spec::FormatSpec;
+
+use super::finding::{Evidence, Finding, Target};
+use super::rules::{self, Rule};
+use crate::response_template::{self, Dialect, FindingKind, ReadError, Reading, ResponseTemplate, check};
+
+/// Tries a response template, as JSON, with what the chat template of the same model writes: random conversations and outputs
+/// that are known to be hard. `spec` is the analysis of the chat template, and `verification` its random conversations
+/// ([`unjinja_analyzer::verify`]). A finding that several readers share is reported once.
+pub fn lint_response_template(
+    response: &Value,
+    chat: &Template,
+    spec: &FormatSpec,
+    verification: &Verification,
+    readers: &[Dialect],
+) -> Vec<Finding> {
+    let template = match ResponseTemplate::from_json(response) {
+        Ok(template) => template,
+        Err(problems) => {
+            let finding = |problem: &response_template::Problem| Finding {
+                target: Target::ResponseTemplate,
+                ..Finding::new(rules::RESPONSE_INVALID, place(problem), problem.next_step.clone())
+            };
+            return problems.0.iter().map(finding).collect();
+        }
+    };
+    let mut findings: Vec<Finding> = Vec::new();
+    for &reader in readers {
+        for found in check(&template, chat, spec, verification, reader) {
+            let mut finding = finding_of(&found);
+            let same = |known: &&mut Finding| known.rule == finding.rule && known.message == finding.message;
+            match findings.iter_mut().find(same) {
+                Some(known) => known.readers.push(reader.name()),
+                None => {
+                    finding.readers.push(reader.name());
+                    findings.push(finding);
+                }
+            }
+        }
+    }
+    findings.sort_by_key(|finding| rules::RESPONSE_RULES.iter().position(|rule| *rule == finding.rule));
+    findings
+}
+
+fn place(problem: &response_template::Problem) -> String {
+    let place = if problem.place.is_empty() { "response_template" } else { &problem.place };
+    format!("{place}: {}", problem.cause)
+}
+
+fn finding_of(found: &response_template::Finding) -> Finding {
+    let (rule, help) = rule_of(found.kind);
+    let mut finding =
+        Finding { target: Target::ResponseTemplate, ..Finding::new(rule, capitalised(&found.sentence), help) };
+    finding.evidence = found.output.as_ref().map(|output| Evidence::Output {
+        output: output.clone(),
+        written: written(&found.written).to_string(),
+        read: read(&found.read),
+    });
+    finding
+}
+
+/// The rule for a kind of finding, and what can be done.
+fn rule_of(kind: FindingKind) -> (Rule, &'static str) {
+    let export = "compare it with what `unjinja export` prints";
+    match kind {
+        FindingKind::Refused => {
+            (rules::RESPONSE_REFUSED, "write one for each reader with `unjinja export --for READER`")
+        }
+        FindingKind::Conversation => (rules::RESPONSE_CONVERSATION, export),
+        FindingKind::TextAroundCall => {
+            (rules::RESPONSE_TEXT_AROUND, "give `content` `repeats` and `join`, where the reader takes them")
+        }
+        FindingKind::MentionedMarker => {
+            (rules::RESPONSE_MENTION, "let `open_pattern` look at more than the marker: what must follow it")
+        }
+        FindingKind::CloserInValue => (rules::RESPONSE_CLOSER, "let `close_pattern` look at what follows the marker"),
+        FindingKind::WhiteSpaceOfValue => {
+            (rules::RESPONSE_SPACE, "take only the line breaks into the pattern that the template writes")
+        }
+        FindingKind::CutCall => (rules::RESPONSE_CUT, ""),
+        FindingKind::CallInReasoning => {
+            (rules::RESPONSE_REASONING, "let the marker of a call close the reasoning as well")
+        }
+    }
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
+}
+
+/// A message without what readers do not give.
+fn written(message: &Message) -> Value {
+    let calls: Vec<Value> =
+        message.tool_calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments})).collect();
+    json!({"reasoning_content": message.reasoning_content, "content": message.content, "tool_calls": calls})
+}
+
+fn read(read: &Result<Reading, ReadError>) -> String {
+    match read {
+        Ok(reading) => {
+            let calls: Vec<Value> =
+                reading.calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments})).collect();
+            json!({"reasoning_content": reading.reasoning, "content": reading.content, "tool_calls": calls}).to_string()
+        }
+        Err(error) => format!("error: {error}"),
+    }
+}

@@ -1,0 +1,272 @@
+//! What a response template does wrong with the outputs of its chat template: random conversations, and outputs that are known
+//! to be hard. Each finding has the output, what was written in it, and what the reader reads.
+
+use std::fmt;
+
+use serde_json::{Value as Json, json};
+use unjinja_analyzer::{Verification, render_calls};
+use unjinja_render::Template;
+use unjinja_runtime::{Message, ToolCall};
+use unjinja_spec::{FormatSpec, MarkerText};
+
+use super::dialect::Dialect;
+use super::error::ReadError;
+use super::export::{difference, ends, is_same, lost};
+use super::problem::Problem;
+use super::reading::{Reading, read};
+use super::schema::ResponseTemplate;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// The reader does not accept the template.
+    Refused,
+    /// A conversation that the chat template renders comes back as something else.
+    Conversation,
+    /// Text on one side of a call is lost.
+    TextAroundCall,
+    /// Text that only mentions the marker of a call is lost, or the reader fails.
+    MentionedMarker,
+    /// A closing marker in the value of an argument ends it.
+    CloserInValue,
+    /// White space at the ends of an argument is lost.
+    WhiteSpaceOfValue,
+    /// A call that is cut off takes the whole message with it.
+    CutCall,
+    /// A call is read as reasoning because the reasoning before it was not closed.
+    CallInReasoning,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Ordinary outputs are read wrongly.
+    Error,
+    /// Unusual outputs are.
+    Warning,
+}
+
+/// Something that a response template does wrong.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What it is.
+    pub kind: FindingKind,
+    /// In a sentence.
+    pub sentence: String,
+    /// In how many of the random conversations; 1 for an output of another kind.
+    pub count: u32,
+    /// The output; absent if the reader refuses the template.
+    pub output: Option<String>,
+    /// What was written in the output.
+    pub written: Message,
+    /// What the reader reads, or why it fails.
+    pub read: Result<Reading, ReadError>,
+}
+
+impl FindingKind {
+    /// The name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FindingKind::Refused => "refused",
+            FindingKind::Conversation => "conversation",
+            FindingKind::TextAroundCall => "text_around_call",
+            FindingKind::MentionedMarker => "mentioned_marker",
+            FindingKind::CloserInValue => "closer_in_value",
+            FindingKind::WhiteSpaceOfValue => "white_space_of_value",
+            FindingKind::CutCall => "cut_call",
+            FindingKind::CallInReasoning => "call_in_reasoning",
+        }
+    }
+
+    /// How bad it is.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self {
+            FindingKind::Refused | FindingKind::Conversation => Severity::Error,
+            _ => Severity::Warning,
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            FindingKind::Refused => "the reader refuses the template",
+            FindingKind::Conversation => "a conversation that the chat template renders comes back different",
+            FindingKind::TextAroundCall => "text before or after a call is lost",
+            FindingKind::MentionedMarker => "text that mentions the marker of a call is not read as text",
+            FindingKind::CloserInValue => "a closing marker inside an argument ends the argument or the call",
+            FindingKind::WhiteSpaceOfValue => "white space at the ends of an argument is lost",
+            FindingKind::CutCall => "a call that is cut off takes the whole message with it",
+            FindingKind::CallInReasoning => "a call after reasoning that was not closed is read as reasoning",
+        }
+    }
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sentence())
+    }
+}
+
+/// Tries a response template with what its chat template renders. `spec` is the analysis of the chat template, and
+/// `verification` its random conversations.
+#[must_use]
+pub fn check(
+    response: &ResponseTemplate,
+    chat: &Template,
+    spec: &FormatSpec,
+    verification: &Verification,
+    dialect: Dialect,
+) -> Vec<Finding> {
+    let refusals = response.problems_for(dialect);
+    if !refusals.is_empty() {
+        return refusals.iter().map(refused).collect();
+    }
+    let mut findings: Vec<Finding> = Vec::new();
+    for turn in &verification.turns {
+        let Some(example) = lost(response, dialect, spec, turn) else { continue };
+        let sentence = format!("{}: {}", FindingKind::Conversation, difference(&example));
+        match findings.iter_mut().find(|finding| finding.sentence == sentence) {
+            Some(known) if known.output.as_ref().is_some_and(|output| output.len() <= example.output.len()) => {
+                known.count += 1;
+            }
+            known => {
+                let count = known.as_ref().map_or(0, |finding| finding.count) + 1;
+                let finding = Finding {
+                    kind: FindingKind::Conversation,
+                    sentence,
+                    count,
+                    output: Some(example.output),
+                    written: example.expected,
+                    read: example.read,
+                };
+                match known {
+                    Some(known) => *known = finding,
+                    None => findings.push(finding),
+                }
+            }
+        }
+    }
+    findings.extend(Probes { response, chat, spec, dialect }.all());
+    findings
+}
+
+fn refused(problem: &Problem) -> Finding {
+    Finding {
+        kind: FindingKind::Refused,
+        sentence: problem.to_string(),
+        count: 1,
+        output: None,
+        written: Message::default(),
+        read: Ok(Reading::default()),
+    }
+}
+
+/// Outputs that are known to be hard.
+struct Probes<'p> {
+    response: &'p ResponseTemplate,
+    chat: &'p Template,
+    spec: &'p FormatSpec,
+    dialect: Dialect,
+}
+
+const NAME: &str = "get_weather";
+const BEFORE: &str = "Let me look.";
+const AFTER: &str = "That was it.";
+
+impl Probes<'_> {
+    fn all(&self) -> Vec<Finding> {
+        let arguments = json!({"city": "Paris"});
+        let Some(turn) = self.turn(&arguments) else { return Vec::new() };
+        let opener = self.opener();
+        let Some(at) = turn.find(opener.as_str()).filter(|_| !opener.is_empty()) else { return Vec::new() };
+        let (head, call) = turn.split_at(at);
+        let mut findings = Vec::new();
+        let mut add = |kind, output: String, written: Message| {
+            let read = self.read(&output, &arguments);
+            let is_right = match kind {
+                FindingKind::CutCall => read.as_ref().is_ok_and(|reading| reading.content.contains(BEFORE)),
+                FindingKind::CallInReasoning => read.as_ref().is_ok_and(|reading| reading.calls.len() == 1),
+                FindingKind::TextAroundCall => read.as_ref().is_ok_and(|reading| {
+                    reading.calls.len() == 1 && [BEFORE, AFTER].iter().all(|text| reading.content.contains(text))
+                }),
+                _ => read.as_ref().is_ok_and(|reading| is_same(reading, &written)),
+            };
+            if !is_right {
+                let sentence = kind.sentence().to_owned();
+                findings.push(Finding { kind, sentence, count: 1, output: Some(output), written, read });
+            }
+        };
+        let with_text =
+            |content: String, calls: Vec<ToolCall>| Message { content, tool_calls: calls, ..Message::default() };
+        let one = || vec![tool_call(&arguments)];
+        let around = format!("{head}{BEFORE}{call}{AFTER}");
+        add(FindingKind::TextAroundCall, around, with_text(format!("{BEFORE}{AFTER}"), one()));
+        let mention = format!("The text {opener} begins a call.");
+        add(FindingKind::MentionedMarker, format!("{head}{mention}"), with_text(mention.clone(), Vec::new()));
+        let cut: String = call.chars().take(call.chars().count() * 2 / 3).collect();
+        add(FindingKind::CutCall, format!("{head}{BEFORE}{cut}"), with_text(BEFORE.to_owned(), Vec::new()));
+        let reasoning = &self.spec.reasoning;
+        if reasoning.ended_by_call && !reasoning.start.trim().is_empty() {
+            let output = format!("{}I must look it up.{call}", reasoning.start);
+            let written =
+                Message { reasoning_content: "I must look it up.".to_owned(), ..with_text(String::new(), one()) };
+            add(FindingKind::CallInReasoning, output, written);
+        }
+        findings.extend(self.values());
+        findings
+    }
+
+    /// Arguments that are hard to read back.
+    fn values(&self) -> Vec<Finding> {
+        let tools = &self.spec.tools;
+        let closers = [&tools.arguments.value_suffix, &tools.function.close, &tools.per_call_end, &tools.section_end];
+        let closers = closers.into_iter().map(|text| MarkerText::new(text).core).filter(|core| !core.is_empty());
+        let hard = closers.map(|closer| (FindingKind::CloserInValue, json!({"text": format!("print({closer:?})")})));
+        let code = json!({"code": "    indented\n\n"});
+        let mut findings: Vec<Finding> = Vec::new();
+        for (kind, arguments) in hard.chain([(FindingKind::WhiteSpaceOfValue, code)]) {
+            let Some(output) = self.turn(&arguments) else { continue };
+            let written = Message { tool_calls: vec![tool_call(&arguments)], ..Message::default() };
+            let read = self.read(&output, &arguments);
+            let is_right = read.as_ref().is_ok_and(|reading| is_same(reading, &written));
+            if !is_right && !findings.iter().any(|finding| finding.kind == kind) {
+                let sentence = kind.sentence().to_owned();
+                findings.push(Finding { kind, sentence, count: 1, output: Some(output), written, read });
+            }
+        }
+        findings
+    }
+
+    /// The turn of one call, without the marker of its end.
+    fn turn(&self, arguments: &Json) -> Option<String> {
+        let turn = render_calls(self.chat, self.spec, &[(NAME, &arguments.to_string())])?;
+        let trimmed = turn.trim_end();
+        let without = ends(self.spec).iter().find_map(|end| trimmed.strip_suffix(end.as_str())).map(str::to_owned);
+        Some(without.unwrap_or(turn))
+    }
+
+    /// The text that announces a call.
+    fn opener(&self) -> String {
+        let tools = &self.spec.tools;
+        let start = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
+        let first = start.into_iter().map(|text| MarkerText::new(text).core).find(|core| !core.is_empty());
+        first.unwrap_or_default().to_owned()
+    }
+
+    fn read(&self, output: &str, arguments: &Json) -> Result<Reading, ReadError> {
+        let properties = arguments.as_object().into_iter().flatten();
+        let properties: serde_json::Map<String, Json> =
+            properties.map(|(name, _)| (name.clone(), json!({"type": "string"}))).collect();
+        let tools = [json!({"type": "function", "function": {
+            "name": NAME, "parameters": {"type": "object", "properties": properties},
+        }})];
+        let prompt = format!("A question.{}", self.spec.turn.assistant_start);
+        read(self.response, self.dialect, &prompt, output, &tools)
+    }
+}
+
+fn tool_call(arguments: &Json) -> ToolCall {
+    ToolCall { id: None, name: NAME.to_owned(), arguments: arguments.to_string(), complete: true }
+}

@@ -1,0 +1,168 @@
+//! Response templates in files: the key `response_template` of a `tokenizer_config.json`, or a file that is a template.
+//!
+//! A configuration is changed as text. Everything else in it stays as it is, byte for byte: its numbers need not fit into the
+//! numbers of a JSON library, and its maintainer wants to see one change.
+
+use std::ops::Range;
+
+use serde_json::Value as Json;
+
+/// The key in a configuration.
+const KEY: &str = "response_template";
+
+/// The response template of a document: the value of its key, or the document itself if it has fields of one.
+///
+/// ```
+/// let config = serde_json::json!({"eos_token": "</s>", "response_template": {"fields": {}}});
+/// assert!(unjinja_export::response_template::find(&config).is_some());
+/// assert!(unjinja_export::response_template::find(&serde_json::json!({"eos_token": "</s>"})).is_none());
+/// ```
+#[must_use]
+pub fn find(document: &Json) -> Option<&Json> {
+    let is_template = document.get("fields").is_some();
+    document.get(KEY).filter(|template| !template.is_null()).or(is_template.then_some(document))
+}
+
+/// The text of a configuration with this response template in it, as a new key at the end or in place of the old one.
+///
+/// ```
+/// use unjinja_export::response_template::with_template;
+///
+/// let config = "{\n  \"model_max_length\": 1000000000000000019884624838656\n}\n";
+/// assert_eq!(
+///     with_template(config, &serde_json::json!({"fields": {}}))?,
+///     "{\n  \"model_max_length\": 1000000000000000019884624838656,\n  \"response_template\": {\n    \"fields\": {}\n  }\n}\n"
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// The text is no JSON object.
+pub fn with_template(config: &str, template: &Json) -> Result<String, serde_json::Error> {
+    // The scan below relies on the text being an object.
+    serde_json::from_str::<serde::de::IgnoredAny>(config)?;
+    serde_json::from_str::<std::collections::BTreeMap<String, serde::de::IgnoredAny>>(config)?;
+    let members = members(config);
+    let indent = indent(config, &members);
+    let written = indented(template, &indent)?;
+    let new = |range: Range<usize>, text: &str| format!("{}{text}{}", &config[..range.start], &config[range.end..]);
+    if let Some(member) = members.iter().find(|member| member.key == KEY) {
+        return Ok(new(member.value.clone(), &written));
+    }
+    Ok(match members.last() {
+        Some(last) => new(last.value.end..last.value.end, &format!(",\n{indent}\"{KEY}\": {written}")),
+        None => format!("{{\n{indent}\"{KEY}\": {written}\n}}\n"),
+    })
+}
+
+/// A member of the outermost object.
+struct Member {
+    key: String,
+    /// Where the key begins.
+    start: usize,
+    value: Range<usize>,
+}
+
+/// The members of an object whose text is valid JSON.
+fn members(text: &str) -> Vec<Member> {
+    let bytes = text.as_bytes();
+    let mut members = Vec::new();
+    let (mut depth, mut at) = (0_usize, 0);
+    let mut key: Option<(String, usize)> = None;
+    let mut value: Option<Range<usize>> = None;
+    while at < bytes.len() {
+        let start = at;
+        match bytes[at] {
+            b'"' => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                at = (at + 1).min(bytes.len());
+                if depth == 1 && key.is_none() {
+                    let name = serde_json::from_str(&text[start..at]).unwrap_or_default();
+                    key = Some((name, start));
+                    continue;
+                }
+            }
+            b'{' | b'[' => (depth, at) = (depth + 1, at + 1),
+            closing @ (b'}' | b']') => {
+                depth = depth.saturating_sub(1);
+                at += 1;
+                if depth == 0 && closing == b'}' {
+                    members.extend(key.take().zip(value.take()).map(|((key, start), value)| Member {
+                        key,
+                        start,
+                        value,
+                    }));
+                    break;
+                }
+            }
+            b',' if depth == 1 => {
+                members.extend(key.take().zip(value.take()).map(|((key, start), value)| Member { key, start, value }));
+                at += 1;
+                continue;
+            }
+            b':' if depth == 1 => {
+                at += 1;
+                continue;
+            }
+            byte if byte.is_ascii_whitespace() => {
+                at += 1;
+                continue;
+            }
+            _ => at += 1,
+        }
+        if depth > 1 || key.is_some() {
+            let from = value.as_ref().map_or(start, |value| value.start);
+            value = Some(from..at);
+        }
+    }
+    members
+}
+
+/// The white space before the first member, if it is on a line of its own.
+fn indent(config: &str, members: &[Member]) -> String {
+    let Some(first) = members.first() else { return "  ".to_owned() };
+    let line = config[..first.start].rsplit('\n').next().unwrap_or_default();
+    match line.trim().is_empty() && !line.is_empty() {
+        true => line.to_owned(),
+        false => "  ".to_owned(),
+    }
+}
+
+/// A value over several lines, each but the first with an indentation before it.
+fn indented(value: &Json, indent: &str) -> Result<String, serde_json::Error> {
+    let mut out = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
+    serde::Serialize::serialize(value, &mut serde_json::Serializer::with_formatter(&mut out, formatter))?;
+    Ok(String::from_utf8_lossy(&out).replace('\n', &format!("\n{indent}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_template_changes() -> Result<(), serde_json::Error> {
+        let template = serde_json::json!({"start_anchor": "<a>"});
+        let cases = [
+            ("{}", "{\n  \"response_template\": {\n    \"start_anchor\": \"<a>\"\n  }\n}\n"),
+            (
+                "{\n    \"a\": {\"response_template\": 1},\n    \"b\": \"}\\\"\"\n}",
+                "{\n    \"a\": {\"response_template\": 1},\n    \"b\": \"}\\\"\",\n    \"response_template\": {\n        \"start_anchor\": \"<a>\"\n    }\n}",
+            ),
+            (
+                "{\"response_template\": {\"x\": [1, {\"y\": 2}]}, \"z\": 1e400}",
+                "{\"response_template\": {\n    \"start_anchor\": \"<a>\"\n  }, \"z\": 1e400}",
+            ),
+        ];
+        for (config, expected) in cases {
+            assert_eq!(with_template(config, &template)?, expected);
+        }
+        assert!(with_template("[]", &template).is_err());
+        assert!(with_template("{\"a\": }", &template).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,475 @@
+//! The field `tool_calls` of a response template: what opens a region, what closes it, and how its text becomes a call.
+
+use serde_json::{Map, Value as Json, json};
+use unjinja_spec::{Arguments, CallIdPosition, ContentMode, FormatSpec, MarkerText, ToolFormat};
+
+use super::super::dialect::Dialect;
+use super::loss::LossKind;
+use super::mark::{self, Mark, escaped, loose, pattern_of};
+
+/// The characters that no name of a function has.
+const NO_NAME: &str = r#"[^\s<>"'{}()\[\]=|]"#;
+/// The characters of an id.
+const ID: &str = r"[\w.:-]+";
+
+/// The field, and what it cannot express.
+pub(crate) struct Calls {
+    /// `None` if the language has no means for this format.
+    pub field: Option<Map<String, Json>>,
+    pub losses: Vec<LossKind>,
+}
+
+/// Makes the field from the markers of a spec. `ends` are the texts that end a turn.
+pub(crate) fn field(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Option<Calls> {
+    let maker = Maker { spec, dialect, ends };
+    match spec.tools.format {
+        ToolFormat::None => None,
+        ToolFormat::JsonNative => Some(maker.native()),
+        ToolFormat::TagWithJson => Some(maker.named_json()),
+        ToolFormat::TagWithTagged => Some(maker.tagged()),
+        ToolFormat::CallExpression => Some(maker.expression()),
+    }
+}
+
+struct Maker<'s> {
+    spec: &'s FormatSpec,
+    dialect: Dialect,
+    ends: &'s [String],
+}
+
+/// A region: what opens it, what closes it.
+struct Region {
+    open: Mark,
+    close: Option<Mark>,
+}
+
+impl Maker<'_> {
+    /// A region whose calls each have a marker before and after them. `to_name` is the text from the call's start up to its
+    /// name, or up to its JSON if there is no hole; `hole` the pattern of the name and what follows it. `last` is what the
+    /// text of a region must end with.
+    fn region(&self, to_name: &str, hole: &str, close: &str, last: &str) -> Region {
+        let section_start = self.spec.tools.section_start.as_str();
+        let (section, call) = (MarkerText::new(section_start), MarkerText::new(to_name));
+        let open = if !section.is_layout() && !call.is_layout() {
+            // The marker of all calls stands before the first one only.
+            let space = if section.before.is_empty() { call.before } else { section.before };
+            let mut first = pattern_of(section.core, self.dialect);
+            loose(&mut first, &format!("{}{}", section.after, call.before));
+            let start = format!("{}(?:{first})?", mark::before(space, self.dialect));
+            Mark::Pattern(format!("{start}{}{hole}", pattern_of(&to_name[call.before.len()..], self.dialect)))
+        } else {
+            let start = format!("{section_start}{to_name}");
+            match hole {
+                "" => mark::mark_of(&start, self.dialect),
+                hole => Mark::Pattern(pattern_of(&start, self.dialect) + hole),
+            }
+        };
+        Region { open, close: self.close(close, to_name, last) }
+    }
+
+    /// What closes a region. Where the format writes nothing after a call, that is what comes next: another call, the end of
+    /// the turn, or the end of the output.
+    fn close(&self, close: &str, next_call: &str, last: &str) -> Option<Mark> {
+        let tools = &self.spec.tools;
+        let (separator, section_end) = (tools.separator.as_str(), tools.section_end.as_str());
+        let last = if self.dialect.has_look_behind() { last } else { "" };
+        if !MarkerText::new(close).is_layout() {
+            let tail = [separator, section_end].map(optional).concat();
+            return Some(match last.is_empty() && tail.is_empty() {
+                true => mark::mark_of(close, self.dialect),
+                false => Mark::Pattern(format!("{last}{}{tail}", pattern_of(close, self.dialect))),
+            });
+        }
+        let mut choices: Vec<String> = Vec::new();
+        if !MarkerText::new(section_end).is_layout() {
+            choices.push(pattern_of(section_end, self.dialect));
+        }
+        let next = format!("{separator}{next_call}");
+        if !MarkerText::new(&next).is_layout() {
+            choices.push(format!("(?={})", pattern_of(&next, Dialect::Transformers)));
+        }
+        choices.extend(self.ends.iter().map(|end| format!("\\s*{}", escaped(end))));
+        choices.push("\\s*$".to_owned());
+        Some(Mark::Pattern(choices.join("|")))
+    }
+
+    /// Name and arguments are members of one JSON object.
+    fn native(&self) -> Calls {
+        let tools = &self.spec.tools;
+        if tools.fun_name_is_key {
+            return self.name_as_key();
+        }
+        let inner = if tools.function_field.is_empty() { String::new() } else { format!("{}.", tools.function_field) };
+        let (name, arguments) = (format!("{inner}{}", tools.name_field), format!("{inner}{}", tools.args_field));
+        if tools.tools_array_wrapped {
+            return self.array(&name, &arguments);
+        }
+        let mut losses = Vec::from_iter(tools.uses_python_dicts.then_some(LossKind::PythonValues));
+        let is_plain = inner.is_empty() && tools.name_field == "name" && tools.args_field == "arguments";
+        let has_ids = !tools.id_field.is_empty() || !tools.gen_id_field.is_empty();
+        let transform = match is_plain && !has_ids {
+            true => json!({"type": "function", "function": "{content}"}),
+            false => function(&format!("{{content.{name}}}"), &format!("{{content.{arguments}}}")),
+        };
+        let before = format!("{}{}", tools.per_call_start, tools.function.name_prefix);
+        let hole = match tools.function.name_prefix.is_empty() && tools.function.name_suffix.is_empty() {
+            true => String::new(),
+            // A name before the object as well as in it.
+            false => format!("{NO_NAME}+?{}", pattern_of(&tools.function.name_suffix, self.dialect)),
+        };
+        let close = format!("{}{}", tools.function.close, tools.per_call_end);
+        let is_marked = !MarkerText::new(&before).is_layout() || !MarkerText::new(&tools.section_start).is_layout();
+        let region = if is_marked {
+            let marked_each = !MarkerText::new(&before).is_layout();
+            if !marked_each && self.spec.capabilities.parallel_tool_calls {
+                losses.push(LossKind::UnmarkedCalls);
+            }
+            self.region(&before, &hole, &close, r"(?<=\})")
+        } else {
+            // Only the JSON announces a call.
+            losses.extend(self.spec.capabilities.parallel_tool_calls.then_some(LossKind::UnmarkedCalls));
+            let first = tools.parameter_order.first().unwrap_or(&tools.name_field);
+            let first = if inner.is_empty() { first } else { &tools.function_field };
+            let open = Mark::Pattern(format!(r#"(?=\{{\s*"{}"\s*:)"#, escaped(first)));
+            Region { open, close: self.close(&close, "", r"(?<=\})") }
+        };
+        let mut content = json!({"content": "json"});
+        if tools.uses_python_dicts {
+            // With other quotes, simple values of Python are JSON.
+            content["content_args"] = json!({"string_delims": [["'", "'"]]});
+        }
+        content["repeats"] = Json::from(true);
+        content["transform"] = transform;
+        Calls { field: Some(region.field(content)), losses }
+    }
+
+    /// The calls are the items of one array.
+    fn array(&self, name: &str, arguments: &str) -> Calls {
+        let tools = &self.spec.tools;
+        let transform = function(&format!("{{{name}}}"), &format!("{{{arguments}}}"));
+        let content = json!({"content": "json", "transform": transform, "transform_each": true});
+        let open = format!("{}{}", tools.section_start, tools.per_call_start);
+        let close = tools.per_call_end.as_str();
+        let region = if MarkerText::new(&open).is_layout() {
+            let first = tools.parameter_order.first().unwrap_or(&tools.name_field);
+            let open = Mark::Pattern(format!(r#"(?=\[\s*\{{\s*"{}"\s*:)"#, escaped(first)));
+            Region { open, close: self.close(close, "", r"(?<=\])") }
+        } else {
+            Region { open: mark::mark_of(&open, self.dialect), close: self.close(close, "", r"(?<=\])") }
+        };
+        Calls { field: Some(region.field(content)), losses: Vec::new() }
+    }
+
+    /// The name of a call is the only key of its object.
+    fn name_as_key(&self) -> Calls {
+        let tools = &self.spec.tools;
+        let array = if tools.tools_array_wrapped { ("\\[\\s*", "\\]\\s*") } else { ("", "") };
+        let start = pattern_of(&format!("{}{}", tools.section_start, tools.per_call_start), self.dialect);
+        let end = format!("{}{}", tools.per_call_end, tools.section_end);
+        let end = if end.trim().is_empty() { "$".to_owned() } else { pattern_of(&end, Dialect::Transformers) };
+        let name = r#"\{\s*"(?P<name>[^"\\]+)"\s*:\s*"#;
+        // Where several calls share an array, the next one begins after a comma.
+        let (next, or_next) = match tools.tools_array_wrapped && self.spec.capabilities.parallel_tool_calls {
+            true => (r"|(?<=\}),\s*", r#"|\}\s*(?=,\s*\{\s*"[^"\\]+"\s*:\s*\{)"#),
+            false => ("", ""),
+        };
+        let region = Region {
+            open: Mark::Pattern(format!("(?:{start}{}{next}){name}", array.0)),
+            close: Some(Mark::Pattern(format!(r"\}}\s*{}{end}{or_next}", array.1))),
+        };
+        let content = json!({"content": "json", "repeats": true, "transform": function("{name}", "{content}")});
+        Calls { field: Some(region.field(content)), losses: vec![LossKind::NameAsKey] }
+    }
+
+    /// The text from a call's start to its name, and the pattern of the name with what stands beside it.
+    fn to_name(&self, after_name: &str) -> (String, String) {
+        let tools = &self.spec.tools;
+        let id = &tools.call_id;
+        let mut start = format!("{}{}", tools.per_call_start, tools.function.name_prefix);
+        let suffix = tools.function.name_suffix.as_str();
+        let rest = |text: &str| pattern_of(text, self.dialect);
+        let mut hole = self.no_answer(&start);
+        match id.position {
+            CallIdPosition::InName => {
+                start.push_str(&id.prefix);
+                hole.push_str(&format!(r"(?P<name>{NO_NAME}+?){}\d+", escaped(&id.suffix)));
+                hole.push_str(&rest(&format!("{suffix}{after_name}")));
+            }
+            CallIdPosition::BetweenFuncAndArgs => {
+                hole.push_str(&self.name(&format!("{suffix}{}", id.prefix)));
+                hole.push_str(&rest(&format!("{suffix}{}", id.prefix)));
+                hole.push_str(ID);
+                hole.push_str(&rest(&format!("{}{after_name}", id.suffix)));
+            }
+            CallIdPosition::PreFuncName => {
+                // The id stands between the call's start and the name.
+                let before = format!("{}{}", tools.per_call_start, id.prefix);
+                start = before;
+                hole.push_str(ID);
+                hole.push_str(&rest(&format!("{}{}", id.suffix, tools.function.name_prefix)));
+                hole.push_str(&self.name(suffix));
+                hole.push_str(&rest(&format!("{suffix}{after_name}")));
+            }
+            CallIdPosition::None | CallIdPosition::PostArgs => {
+                let after = format!("{suffix}{after_name}");
+                hole.push_str(&self.name(&after));
+                hole.push_str(&rest(&after));
+            }
+        }
+        (start, hole)
+    }
+
+    /// Where the marker of an answer begins as that of a call does, a condition that it is not the answer's.
+    fn no_answer(&self, start: &str) -> String {
+        let content = &self.spec.content;
+        let answer = MarkerText::new(if content.mode == ContentMode::Plain { "" } else { &content.start });
+        let call = MarkerText::new(start).core;
+        match answer.core.strip_prefix(call).filter(|rest| !call.is_empty() && !rest.is_empty()) {
+            Some(rest) => format!("(?!{}{})", escaped(rest), if answer.after.is_empty() { "" } else { "\\s" }),
+            None => String::new(),
+        }
+    }
+
+    /// The pattern of a name: as short as possible where what follows could belong to it.
+    fn name(&self, after: &str) -> String {
+        let next = MarkerText::new(after).core.chars().next().filter(|_| !after.starts_with(char::is_whitespace));
+        let is_clear = next.is_none_or(|next| r#"<>"'{}()[]=|"#.contains(next));
+        format!("(?P<name>{NO_NAME}+{})", if is_clear { "" } else { "?" })
+    }
+
+    /// What stands after the arguments of a call.
+    fn after_arguments(&self) -> String {
+        let tools = &self.spec.tools;
+        format!("{}{}{}", tools.arguments.end, tools.function.close, tools.per_call_end)
+    }
+
+    /// A name between markers, and the arguments as JSON.
+    fn named_json(&self) -> Calls {
+        let tools = &self.spec.tools;
+        let content = json!({"content": "json", "repeats": true, "transform": function("{name}", "{content}")});
+        let header = &self.spec.content.header;
+        if !header.recipient.is_empty() {
+            let region = self.by_header();
+            return Calls { field: Some(region.field(content)), losses: Vec::new() };
+        }
+        let (start, hole) = self.to_name(&tools.arguments.start);
+        let mut close = self.after_arguments();
+        let mut region = self.region(&start, &hole, &close, r"(?<=\})");
+        if tools.call_id.position == CallIdPosition::PostArgs {
+            close = format!("{}{}", tools.function.close, tools.per_call_end);
+            let id = format!("{}{ID}", pattern_of(&tools.call_id.prefix, self.dialect));
+            let rest = pattern_of(&format!("{}{close}", tools.call_id.suffix), self.dialect);
+            region.close = Some(Mark::Pattern(format!("{id}{rest}")));
+        }
+        let is_unmarked = MarkerText::new(&start).is_layout() && self.spec.capabilities.parallel_tool_calls;
+        Calls {
+            field: Some(region.field(content)),
+            losses: is_unmarked.then_some(LossKind::UnmarkedCalls).into_iter().collect(),
+        }
+    }
+
+    /// A call that is announced by the recipient in a message's header, whose parts come in several orders.
+    fn by_header(&self) -> Region {
+        let header = &self.spec.content.header;
+        let channels: Vec<String> = header.calls.iter().map(|channel| escaped(channel)).collect();
+        let channel = format!("{}(?:{})", escaped(&header.channel), channels.join("|"));
+        let before = match self.dialect.wants_literal_starts() {
+            true => format!("(?:{channel})?{}", escaped(&header.recipient)),
+            false => format!(r"(?:{channel}\s*)?{}", loose_start(&header.recipient)),
+        };
+        let name = format!("(?P<name>{NO_NAME}+)");
+        let types: Vec<String> = header.types.iter().map(|text| escaped(text)).collect();
+        let types = if types.is_empty() { String::new() } else { format!(r"\s*(?:{})?\s*", types.join("|")) };
+        let open = format!("{before}{name}(?:{channel})?{types}{}", escaped(&header.end));
+        let close = mark::mark_of(&self.after_arguments(), self.dialect);
+        Region { open: Mark::Pattern(open), close: Some(close) }
+    }
+
+    /// A name between markers, and a tag for each argument.
+    fn tagged(&self) -> Calls {
+        let tools = &self.spec.tools;
+        let mut losses = Vec::new();
+        losses.extend(tools.uses_python_dicts.then_some(LossKind::PythonValues));
+        losses.extend(tools.arguments.nested.then_some(LossKind::NestedTags));
+        let (start, hole) = self.to_name(&tools.arguments.start);
+        let region = self.region(&start, &hole, &self.after_arguments(), "");
+        let args = json!({"tag_pattern": self.tag(&tools.arguments)});
+        let content = json!({
+            "content": "xml-inline", "content_args": args, "repeats": true, "transform": function("{name}", "{content}"),
+        });
+        Calls { field: Some(region.field(content)), losses }
+    }
+
+    /// The pattern of one argument. It ends only where another argument or nothing may follow, so that a closing marker in a
+    /// value does not end it.
+    fn tag(&self, arguments: &Arguments) -> String {
+        let prefix = MarkerText::new(&arguments.name_prefix);
+        let mut out = pattern_of(&arguments.name_prefix, self.dialect).trim_start_matches("\\s*").to_owned();
+        if self.dialect.wants_literal_starts() {
+            out = out.trim_start_matches(&mark::limited(prefix.before)).to_owned();
+        }
+        let suffixes: Vec<String> = [&arguments.name_suffix, &arguments.other_name_suffix]
+            .into_iter()
+            .filter(|suffix| !suffix.is_empty())
+            .map(|suffix| pattern_of(suffix, Dialect::Transformers))
+            .collect();
+        out.push_str(r#"(?P<key>[^<>\n]+?)"#);
+        match suffixes.as_slice() {
+            [] => {}
+            [one] => out.push_str(one),
+            several => out.push_str(&format!("(?:{})", several.join("|"))),
+        }
+        if !arguments.type_prefix.is_empty() {
+            let parts =
+                [&arguments.type_prefix, &arguments.type_suffix].map(|text| pattern_of(text, Dialect::Transformers));
+            out.push_str(&format!("{}\\w*{}", parts[0], parts[1]));
+        }
+        let value = MarkerText::new(&arguments.value_prefix);
+        match value.is_layout() {
+            true => out.push_str(&mark::limited(&arguments.value_prefix)),
+            false => {
+                loose(&mut out, value.before);
+                out.push_str(&escaped(value.core));
+                out.push_str(&mark::limited(value.after));
+            }
+        }
+        let (cdata_open, cdata_close) = if arguments.cdata { (r"(?:<!\[CDATA\[)?", r"(?:\]\]>)?") } else { ("", "") };
+        out.push_str(&format!("{cdata_open}(?P<value>.*?){cdata_close}"));
+        let next = escaped(prefix.core);
+        let separator = pattern_of(arguments.separator.trim(), Dialect::Transformers);
+        if !arguments.close_prefix.is_empty() {
+            let before = MarkerText::new(&arguments.close_prefix);
+            out.push_str(&mark::limited(before.before));
+            let suffix = MarkerText::new(&arguments.close_suffix).core;
+            out.push_str(&format!("{}(?P=key){}", escaped(before.core), escaped(suffix)));
+        } else {
+            let suffix = MarkerText::new(&arguments.value_suffix);
+            out.push_str(&mark::limited(suffix.before));
+            out.push_str(&escaped(suffix.core));
+        }
+        out.push_str(&format!("(?=\\s*{separator}{next}|\\s*$)"));
+        out
+    }
+
+    /// Calls as in Python, as far as patterns can read them: an argument ends where the name of another one follows, a call
+    /// where another one or the end of the section does.
+    fn python_calls(&self) -> Calls {
+        let tools = &self.spec.tools;
+        let losses = vec![LossKind::PythonCalls];
+        let brackets = (tools.function.name_suffix.trim(), tools.function.close.trim());
+        let start = format!("{}{}{}", tools.section_start, tools.per_call_start, tools.function.name_prefix);
+        if brackets != ("(", ")") || tools.arguments.name_suffix.trim() != "=" || MarkerText::new(&start).is_layout() {
+            return Calls { field: None, losses };
+        }
+        let name = r"(?P<name>[\w.-]+)\(";
+        let separator = match tools.separator.trim() {
+            "" => "\\s*".to_owned(),
+            separator => format!("\\s*{}\\s*", escaped(separator)),
+        };
+        let next = format!(r"{separator}[\w.-]+\(");
+        let end = format!("{}{}", tools.per_call_end, tools.section_end);
+        let end = if end.trim().is_empty() { "$".to_owned() } else { pattern_of(&end, Dialect::Transformers) };
+        let region = Region {
+            open: Mark::Pattern(format!(r"(?:{}|(?<=\)){separator}){name}", pattern_of(&start, self.dialect))),
+            close: Some(Mark::Pattern(format!(r"\)(?:\s*{end}|(?={next}))"))),
+        };
+        let quotes = json!({"string_delims": [["'", "'"]], "allow_non_json": true});
+        let args = json!({
+            "tag_pattern": r"(?P<key>\w+)\s*=\s*(?P<value>.*?)(?=\s*,\s*\w+\s*=|\s*$)",
+            "value_parser": {"name": "json", "args": quotes},
+        });
+        let content = json!({
+            "content": "xml-inline", "content_args": args, "repeats": true, "transform": function("{name}", "{content}"),
+        });
+        Calls { field: Some(region.field(content)), losses }
+    }
+
+    /// A name with arguments in brackets. With braces and colons they are JSON without quotes around its keys.
+    fn expression(&self) -> Calls {
+        let tools = &self.spec.tools;
+        let is_object = tools.function.name_suffix.trim() == "{"
+            && tools.function.close.trim() == "}"
+            && tools.arguments.name_suffix.trim() == ":"
+            && tools.arguments.separator.trim() == ",";
+        if !is_object {
+            return self.python_calls();
+        }
+        let start = format!("{}{}", tools.per_call_start, tools.function.name_prefix);
+        let name = format!("(?P<name>{NO_NAME}+)");
+        let region = self.region(&start, &name, &tools.per_call_end, r"(?<=\})");
+        let mut args = Map::from_iter([("unquoted_keys".to_owned(), Json::from(true))]);
+        if !tools.arguments.quote.is_empty() {
+            let quote = tools.arguments.quote.as_str();
+            args.insert("string_delims".to_owned(), json!([[quote, quote]]));
+        }
+        let content = json!({
+            "content": "json", "content_args": args, "repeats": true, "transform": function("{name}", "{content}"),
+        });
+        Calls { field: Some(region.field(content)), losses: Vec::new() }
+    }
+}
+
+impl Region {
+    /// The field of this region, with what says how its text is read.
+    fn field(self, content: Json) -> Map<String, Json> {
+        let mut field = Map::new();
+        self.open.put(&mut field, "open");
+        if let Some(close) = self.close {
+            close.put(&mut field, "close");
+        }
+        if let Json::Object(content) = content {
+            field.extend(content);
+        }
+        field
+    }
+}
+
+/// A marker that may be missing, with white space around it.
+fn optional(text: &str) -> String {
+    let marker = MarkerText::new(text);
+    if marker.is_layout() {
+        return String::new();
+    }
+    let mut inside = format!("\\s*{}", pattern_of(marker.core, Dialect::Transformers));
+    loose(&mut inside, marker.after);
+    format!("(?:{inside})?")
+}
+
+/// A call as the format writes it, for a loss that no conversation shows: some templates do not render calls.
+pub(crate) fn sample(spec: &FormatSpec) -> String {
+    let tools = &spec.tools;
+    let (function, arguments) = (&tools.function, &tools.arguments);
+    let quote = if arguments.quote.is_empty() { "\"" } else { &arguments.quote };
+    [
+        &tools.section_start,
+        &tools.per_call_start,
+        &function.name_prefix,
+        "get_weather",
+        &function.name_suffix,
+        &arguments.start,
+        &arguments.name_prefix,
+        "city",
+        &arguments.name_suffix,
+        quote,
+        "Paris",
+        quote,
+        &arguments.end,
+        &function.close,
+        &tools.per_call_end,
+        &tools.section_end,
+    ]
+    .concat()
+}
+
+/// The transform that all readers want.
+fn function(name: &str, arguments: &str) -> Json {
+    json!({"type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+/// The pattern of a marker whose white space at the start may be missing.
+fn loose_start(text: &str) -> String {
+    let marker = MarkerText::new(text);
+    let mut out = if marker.before.is_empty() { String::new() } else { "\\s*".to_owned() };
+    out.push_str(&pattern_of(&text[marker.before.len()..], Dialect::Transformers));
+    out
+}

@@ -1,0 +1,180 @@
+//! A response template made of a format spec: from markers to fields. Nothing here asks which model it is.
+
+use serde_json::{Map, Value as Json, json};
+use unjinja_spec::{Channel, ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode};
+
+use super::super::dialect::Dialect;
+use super::calls;
+use super::loss::LossKind;
+use super::mark::{self, Mark, escaped, mark_of};
+
+/// A template, and what it is known not to express.
+pub(crate) struct Draft {
+    pub json: Json,
+    pub losses: Vec<LossKind>,
+}
+
+/// Makes the template of a spec for a reader.
+pub(crate) fn draft(spec: &FormatSpec, dialect: Dialect) -> Draft {
+    let mut losses = Vec::new();
+    let mut fields = Map::new();
+    let ends = ends(spec);
+    if let Some(field) = reasoning(spec, dialect, &mut losses) {
+        fields.insert(dialect.reasoning_field().to_owned(), Json::Object(field));
+    }
+    if let Some(calls) = calls::field(spec, dialect, &ends) {
+        losses.extend(calls.losses);
+        if let Some(field) = calls.field {
+            fields.insert("tool_calls".to_owned(), Json::Object(field));
+        }
+    }
+    fields.insert("content".to_owned(), Json::Object(content(spec, dialect, &ends)));
+    if !spec.content.label.trim().is_empty() {
+        losses.push(LossKind::Label);
+    }
+    let mut template = Map::new();
+    template.insert("defaults".to_owned(), json!({"role": "assistant"}));
+    let (key, anchor) = anchor(spec);
+    template.insert(key.to_owned(), Json::from(anchor));
+    template.insert("fields".to_owned(), Json::Object(fields));
+    Draft { json: Json::Object(template), losses }
+}
+
+/// Where in the prompt the turn begins: the key and its value.
+fn anchor(spec: &FormatSpec) -> (&'static str, String) {
+    let start = spec.turn.assistant_start.as_str();
+    let markers = [&spec.content.start, &spec.reasoning.start, &spec.tools.per_call_start, &spec.tools.section_start];
+    let is_marker = |text: &&String| !text.is_empty() && MarkerText::new(text).core.starts_with(start.trim());
+    let begun: Vec<String> = spec
+        .generation_prompt
+        .iter()
+        .filter(|prompt| !prompt.text.is_empty())
+        .filter(|prompt| start.is_empty() || prompt.starts_in == Channel::Marker && markers.iter().any(is_marker))
+        .map(|prompt| escaped(&prompt.text))
+        .collect();
+    if !begun.is_empty() {
+        // The prompt begins a marker, which must be read: the turn begins before it and not after it.
+        let pattern = "start_anchor_pattern";
+        return (
+            pattern,
+            if begun.len() == 1 { format!("(?={}$)", begun[0]) } else { format!("(?=(?:{})$)", begun.join("|")) },
+        );
+    }
+    match start {
+        // The prompt ends where the output begins.
+        "" => ("start_anchor_pattern", "$".to_owned()),
+        start => ("start_anchor", start.to_owned()),
+    }
+}
+
+/// The texts that end a turn: the marker, its first tag, at which servers stop, its alternatives, and the model's own token.
+pub(crate) fn ends(spec: &FormatSpec) -> Vec<String> {
+    let mut ends: Vec<String> = Vec::new();
+    let mut add = |text: &str| {
+        if !text.is_empty() && !ends.iter().any(|known| known == text) {
+            ends.push(text.to_owned());
+        }
+    };
+    add(MarkerText::new(&spec.turn.end).core);
+    add(MarkerText::new(&spec.turn.end).up_to_first_tag());
+    for alternative in spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten() {
+        add(MarkerText::new(alternative).core);
+    }
+    add(spec.tokens.eos.as_deref().unwrap_or_default());
+    // Without a marker of its own, a turn ends where the next one begins.
+    if spec.turn.end.trim().is_empty() && !MarkerText::new(&spec.turn.user_start).tags().is_empty() {
+        add(MarkerText::new(&spec.turn.user_start).up_to_first_tag());
+    }
+    ends
+}
+
+/// The field of reasoning.
+fn reasoning(spec: &FormatSpec, dialect: Dialect, losses: &mut Vec<LossKind>) -> Option<Map<String, Json>> {
+    let reasoning = &spec.reasoning;
+    if reasoning.mode == ReasoningMode::None || MarkerText::new(&reasoning.end).is_layout() {
+        return None;
+    }
+    let mut field = Map::new();
+    let opened = spec.generation_prompt.iter().filter(|prompt| prompt.starts_in == Channel::Reasoning);
+    let opener = opened.filter_map(|prompt| prompt.text.strip_prefix(spec.turn.assistant_start.as_str())).next();
+    match (MarkerText::new(&reasoning.start).is_layout(), opener.filter(|text| !text.trim().is_empty())) {
+        (false, _) => {
+            let mut openers = vec![mark_of(&reasoning.start, dialect)];
+            // Reasoning in a message of its own, after another message.
+            openers.extend(header_starts(spec, &spec.content.header.reasoning).map(Mark::Literal));
+            mark::one_of(openers)?.put(&mut field, "open");
+        }
+        (true, Some(opener)) => mark_of(opener, dialect).put(&mut field, "open"),
+        (true, None) => {
+            losses.push(LossKind::UnopenedReasoning);
+            let end = escaped(MarkerText::new(&reasoning.end).core);
+            Mark::Pattern(format!("(?=[\\s\\S]*?{end})")).put(&mut field, "open");
+        }
+    }
+    let header = &spec.content.header;
+    let end = MarkerText::new(&reasoning.end);
+    match end.core.strip_prefix(header.message_end.as_str()).filter(|rest| !header.is_none() && !rest.is_empty()) {
+        // The start of the next message belongs to the marker, but the output may end before it.
+        Some(next) => {
+            let pattern = format!("{}(?:{})?", escaped(&header.message_end), escaped(next));
+            Mark::Pattern(pattern).put(&mut field, "close");
+        }
+        None => mark_of(&reasoning.end, dialect).put(&mut field, "close"),
+    }
+    Some(field)
+}
+
+/// The field of the answer. It takes what no other field takes; whatever is syntax in it closes it, and so is left out.
+fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, Json> {
+    let mut marks: Vec<Mark> = Vec::new();
+    let end = MarkerText::new(&spec.turn.end);
+    for text in ends {
+        // White space is layout only beside the marker with which the template writes it.
+        let is_written = end.core == text;
+        let (before, after) = if is_written { (end.before, end.after) } else { ("", "") };
+        marks.push(mark_of(&format!("{before}{text}{after}"), dialect));
+    }
+    let wraps = match spec.content.mode {
+        ContentMode::Plain => ["", ""],
+        _ => [spec.content.start.as_str(), spec.content.end.as_str()],
+    };
+    let others = wraps.into_iter().chain([spec.reasoning.empty.as_str()]);
+    marks.extend(others.filter(|text| !MarkerText::new(text).is_layout()).map(|text| mark_of(text, dialect)));
+    let header = &spec.content.header;
+    if !header.is_none() {
+        marks.extend(header_starts(spec, &header.answers).map(Mark::Literal));
+        marks.extend(
+            [&header.message_end, &header.start]
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .map(|text| Mark::Literal(text.clone())),
+        );
+    }
+    let mut field = Map::new();
+    if let Some(close) = mark::one_of(marks) {
+        close.put(&mut field, "close");
+    }
+    if !dialect.is_streamed() {
+        // Without this, what comes after a call would replace what stands before it.
+        field.insert("repeats".to_owned(), Json::from(true));
+        field.insert("join".to_owned(), Json::from(""));
+    }
+    field
+}
+
+/// The headers of messages in some channels.
+fn header_starts<'s>(spec: &'s FormatSpec, channels: &'s [String]) -> impl Iterator<Item = String> + 's {
+    let header = &spec.content.header;
+    channels.iter().map(move |channel| format!("{}{channel}{}", header.channel, header.end))
+}
+
+/// Whether a spec has no headers.
+trait IsNone {
+    fn is_none(&self) -> bool;
+}
+
+impl IsNone for unjinja_spec::Header {
+    fn is_none(&self) -> bool {
+        self.channel.is_empty() || self.end.is_empty()
+    }
+}

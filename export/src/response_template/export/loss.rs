@@ -1,0 +1,92 @@
+//! What a response template cannot express of a format, and what it does to outputs that its readers do not read.
+
+use std::fmt;
+
+/// Why a reader gives another message than the one that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum LossKind {
+    /// Calls are written like calls in Python.
+    PythonCalls,
+    /// Values of arguments are written as Python's literals.
+    PythonValues,
+    /// The name of the function is a key of JSON.
+    NameAsKey,
+    /// Objects and lists in arguments are written as nested tags.
+    NestedTags,
+    /// Calls follow each other without a text that announces the next one.
+    UnmarkedCalls,
+    /// Only the end of the reasoning is marked, and no prompt opens it.
+    UnopenedReasoning,
+    /// A text at the start of some turns that is no part of their answer.
+    Label,
+    /// Nothing that was foreseen: the reasoning differs.
+    Reasoning,
+    /// Nothing that was foreseen: the answer differs.
+    Content,
+    /// Nothing that was foreseen: the calls differ.
+    Calls,
+    /// Nothing that was foreseen: the arguments of calls differ.
+    Arguments,
+    /// Nothing that was foreseen: the reader gives no message.
+    Failed,
+}
+
+impl LossKind {
+    /// Whether it is worth a note where no conversation shows it.
+    pub(crate) fn is_told_unseen(self) -> bool {
+        matches!(self, LossKind::NameAsKey | LossKind::UnmarkedCalls | LossKind::UnopenedReasoning)
+    }
+
+    /// The name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LossKind::PythonCalls => "python_calls",
+            LossKind::PythonValues => "python_values",
+            LossKind::NameAsKey => "name_as_key",
+            LossKind::NestedTags => "nested_tags",
+            LossKind::UnmarkedCalls => "unmarked_calls",
+            LossKind::UnopenedReasoning => "unopened_reasoning",
+            LossKind::Label => "label",
+            LossKind::Reasoning => "reasoning",
+            LossKind::Content => "content",
+            LossKind::Calls => "calls",
+            LossKind::Arguments => "arguments",
+            LossKind::Failed => "failed",
+        }
+    }
+
+    /// What is lost, in a sentence.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            LossKind::PythonCalls => {
+                "calls are written like calls in Python, whose nested and quoted values the language cannot read"
+            }
+            LossKind::PythonValues => {
+                "values are written as Python's literals; of lists and objects the language reads only what is also JSON"
+            }
+            LossKind::NameAsKey => {
+                "the name of the function is a key of JSON, so calls are told apart by their punctuation alone"
+            }
+            LossKind::NestedTags => "objects and lists in arguments are written as nested tags, and arrive as text",
+            LossKind::UnmarkedCalls => "calls follow each other without a text that announces the next one",
+            LossKind::UnopenedReasoning => {
+                "only the end of the reasoning is marked, so all text is held back until it comes or the output ends"
+            }
+            LossKind::Label => "a text at the start of some turns is read as part of their answer",
+            LossKind::Reasoning => "the reasoning comes back different",
+            LossKind::Content => "the answer comes back different",
+            LossKind::Calls => "calls come back different",
+            LossKind::Arguments => "arguments come back different",
+            LossKind::Failed => "the reader fails, and the message is lost",
+        }
+    }
+}
+
+impl fmt::Display for LossKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sentence())
+    }
+}

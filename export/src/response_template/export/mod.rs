@@ -1,0 +1,15 @@
+//! Response templates made of format specs, and what they do not express.
+//!
+//! `mark` writes markers, `calls` the field of calls, `from_spec` the whole template; `verified` tries it and names what is
+//! lost, by the kinds in `loss`.
+
+mod calls;
+mod from_spec;
+mod loss;
+mod mark;
+mod verified;
+
+pub(crate) use from_spec::ends;
+pub use loss::LossKind;
+pub use verified::{Example, Export, Loss, came_back, export};
+pub(crate) use verified::{difference, is_same, lost};

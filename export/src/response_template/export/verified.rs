@@ -1,0 +1,261 @@
+//! The proof of an export: the random conversations of a template go through our executor of its reader, and each that comes
+//! back as something else is told with the output that shows it.
+
+use serde_json::{Value as Json, json};
+use unjinja_analyzer::{Rendered, Verification};
+use unjinja_runtime::{Message, Tools};
+use unjinja_spec::{Channel, FormatSpec};
+
+use super::super::dialect::Dialect;
+use super::super::error::ReadError;
+use super::super::problem::Problems;
+use super::super::reading::{Reading, read};
+use super::super::schema::ResponseTemplate;
+use super::calls;
+use super::from_spec::{self, Draft};
+use super::loss::LossKind;
+
+/// A response template that was made of a spec.
+#[derive(Clone, Debug)]
+pub struct Export {
+    /// For which reader.
+    pub dialect: Dialect,
+    /// The template, as it stands in `tokenizer_config.json`.
+    pub json: Json,
+    /// How many random conversations were tried.
+    pub tried: u32,
+    /// How many came back.
+    pub held: u32,
+    /// What does not come back, or is known not to be expressed.
+    pub losses: Vec<Loss>,
+    /// What its user should know, and no template can change.
+    pub notes: Vec<String>,
+}
+
+/// Something that the template does not express.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    /// What it is.
+    pub kind: LossKind,
+    /// How many conversations it changed.
+    pub count: u32,
+    /// The shortest conversation that shows it; absent if none of those that were tried does.
+    pub example: Option<Example>,
+}
+
+/// An output that is read as something else than was written.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// The text of the turn from the end of the prompt on.
+    pub output: String,
+    /// What was written.
+    pub expected: Message,
+    /// What was read, or why nothing was.
+    pub read: Result<Reading, ReadError>,
+}
+
+impl Export {
+    /// Whether nothing is lost.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.losses.is_empty()
+    }
+}
+
+/// Makes a response template for a reader and tries it with the conversations of a verification of the same spec.
+///
+/// ```
+/// use unjinja_analyzer::{Naming, analyze, verify};
+/// use unjinja_export::response_template::{Dialect, export};
+/// use unjinja_render::Template;
+///
+/// let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+///     {% if add_generation_prompt %}<assistant>{% endif %}";
+/// let template = Template::parse("hello.jinja", text)?;
+/// let spec = analyze(&template, &Naming::of_file("hello.jinja"))?;
+/// let export = export(&spec, Dialect::Transformers, &verify(&template, &spec, 20, 1))?;
+/// assert_eq!((export.tried, export.held), (20, 20));
+/// assert_eq!(export.json["start_anchor"], "<assistant>");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// The markers of the spec make no valid template: a marker is too long for a pattern.
+pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) -> Result<Export, Problems> {
+    let Draft { json, losses } = from_spec::draft(spec, dialect);
+    let template = ResponseTemplate::from_json(&json)?;
+    let problems = template.problems_for(dialect);
+    if !problems.is_empty() {
+        return Err(Problems(problems));
+    }
+    let mut notes = notes(&template, dialect);
+    let mut losses: Vec<Loss> = losses.into_iter().map(|kind| Loss { kind, count: 0, example: None }).collect();
+    let (mut tried, mut held) = (0, 0);
+    for turn in &verification.turns {
+        tried += 1;
+        match lost(&template, dialect, spec, turn) {
+            None => held += 1,
+            Some(example) => note(&mut losses, example),
+        }
+    }
+    for loss in &mut losses {
+        if loss.kind == LossKind::PythonCalls && loss.example.is_none() {
+            loss.example = Some(sample(&template, dialect, spec));
+        }
+    }
+    // What was foreseen, and no conversation shows, is no loss.
+    let (losses, unseen) = losses.into_iter().partition::<Vec<Loss>, _>(|loss| loss.example.is_some());
+    let unseen = unseen.into_iter().filter(|loss| loss.kind.is_told_unseen());
+    notes.extend(unseen.map(|loss| format!("{}; no random conversation shows a loss", loss.kind)));
+    Ok(Export { dialect, json, tried, held, losses, notes })
+}
+
+/// What a reader makes of a call in a format that the language cannot express.
+fn sample(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec) -> Example {
+    let output = calls::sample(spec);
+    let expected = Message {
+        tool_calls: vec![unjinja_runtime::ToolCall {
+            id: None,
+            name: "get_weather".to_owned(),
+            arguments: r#"{"city": "Paris"}"#.to_owned(),
+            complete: true,
+        }],
+        ..Message::default()
+    };
+    let read = read(template, dialect, &spec.turn.assistant_start, &output, &[]);
+    Example { output, expected, read }
+}
+
+/// How many conversations of a verification come back when a reader reads them with a template, which may be anybody's.
+#[must_use]
+pub fn came_back(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec, verification: &Verification) -> u32 {
+    let held = verification.turns.iter().filter(|turn| lost(template, dialect, spec, turn).is_none());
+    u32::try_from(held.count()).unwrap_or(u32::MAX)
+}
+
+/// Adds a conversation to the loss that explains it, or makes a new one of it.
+fn note(losses: &mut Vec<Loss>, example: Example) {
+    let found = difference(&example);
+    let explained = losses.iter().position(|loss| explains(loss.kind, found));
+    let at = explained.unwrap_or_else(|| {
+        losses.push(Loss { kind: found, count: 0, example: None });
+        losses.len() - 1
+    });
+    let loss = &mut losses[at];
+    loss.count += 1;
+    if loss.example.as_ref().is_none_or(|known| example.output.len() < known.output.len()) {
+        loss.example = Some(example);
+    }
+}
+
+/// Whether a foreseen loss changes this part of a message.
+fn explains(kind: LossKind, found: LossKind) -> bool {
+    kind == found
+        || match kind {
+            LossKind::PythonCalls | LossKind::NameAsKey | LossKind::UnmarkedCalls => {
+                matches!(found, LossKind::Calls | LossKind::Arguments | LossKind::Failed)
+            }
+            LossKind::PythonValues => {
+                matches!(found, LossKind::Arguments | LossKind::Calls | LossKind::Failed)
+            }
+            LossKind::NestedTags => found == LossKind::Arguments,
+            LossKind::UnopenedReasoning => found == LossKind::Reasoning,
+            LossKind::Label => found == LossKind::Content,
+            _ => false,
+        }
+}
+
+/// The part of the message that came back different, the most telling first.
+pub(crate) fn difference(example: &Example) -> LossKind {
+    let Ok(reading) = &example.read else { return LossKind::Failed };
+    let names = |calls: &[&str]| calls.join("\n");
+    let expected: Vec<&str> = example.expected.tool_calls.iter().map(|call| call.name.as_str()).collect();
+    let read: Vec<&str> = reading.calls.iter().map(|call| call.name.as_str()).collect();
+    if names(&expected) != names(&read) {
+        return LossKind::Calls;
+    }
+    if reading.reasoning.trim() != example.expected.reasoning_content.trim() {
+        return LossKind::Reasoning;
+    }
+    if reading.content.trim() != example.expected.content.trim() {
+        return LossKind::Content;
+    }
+    LossKind::Arguments
+}
+
+/// Reads one turn as a server does; `None` if the message came back, with the marker of the turn's end and without.
+pub(crate) fn lost(
+    template: &ResponseTemplate,
+    dialect: Dialect,
+    spec: &FormatSpec,
+    turn: &Rendered,
+) -> Option<Example> {
+    let tools = openai(&turn.tools);
+    let start = spec.turn.assistant_start.as_str();
+    let (prompt, output) = split(spec, turn);
+    // Generation stops at the token, before the white space that the template writes after it. Servers cut the token off or
+    // leave it; the message must be the same.
+    let trimmed = output.trim_end();
+    let without_end = from_spec::ends(spec).iter().find_map(|end| trimmed.strip_suffix(end.as_str()));
+    let outputs = [without_end.map_or(output, |_| trimmed), without_end.unwrap_or(output)];
+    for output in outputs {
+        let prompt = format!("A question.{start}{prompt}");
+        let read = read(template, dialect, &prompt, output, &tools);
+        if !read.as_ref().is_ok_and(|reading| is_same(reading, &turn.message)) {
+            return Some(Example { output: output.to_owned(), expected: turn.message.clone(), read });
+        }
+    }
+    None
+}
+
+/// A turn as what the prompt writes of it and what the model writes: the longest generation prompt that it begins with. Some
+/// templates write a text into the prompt that they leave out of past turns.
+fn split<'s>(spec: &'s FormatSpec, turn: &'s Rendered) -> (&'s str, &'s str) {
+    let start = spec.turn.assistant_start.as_str();
+    let tail = |prompt: &'s unjinja_spec::GenerationPrompt| prompt.text.strip_prefix(start);
+    let prompts = || spec.generation_prompt.iter().filter_map(tail);
+    let longest = prompts().filter(|text| turn.body.starts_with(text)).map(str::len).max().unwrap_or(0);
+    let reasons = !turn.message.reasoning_content.is_empty();
+    let thinking = spec.generation_prompt.iter().filter(|prompt| prompt.starts_in == Channel::Reasoning);
+    match thinking.filter_map(tail).find(|text| !text.trim().is_empty()) {
+        Some(text) if longest == 0 && reasons && spec.reasoning.start.trim().is_empty() => (text, &turn.body),
+        _ => turn.body.split_at(longest),
+    }
+}
+
+/// Tools in OpenAI's form.
+fn openai(tools: &Tools) -> Vec<Json> {
+    let function = |tool: &unjinja_runtime::Tool| json!({"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}});
+    tools.iter().map(function).collect()
+}
+
+/// Whether a reader gives the message, white space at the ends of texts aside.
+pub(crate) fn is_same(reading: &Reading, expected: &Message) -> bool {
+    let value = |text: &str| serde_json::from_str::<Json>(text).ok();
+    reading.content.trim() == expected.content.trim()
+        && reading.reasoning.trim() == expected.reasoning_content.trim()
+        && reading.calls.len() == expected.tool_calls.len()
+        && reading.calls.iter().zip(&expected.tool_calls).all(|(read, expected)| {
+            let arguments = value(&read.arguments);
+            read.name == expected.name && arguments.is_some() && arguments == value(&expected.arguments)
+        })
+}
+
+/// What no template can change, and what is particular about this one.
+fn notes(template: &ResponseTemplate, dialect: Dialect) -> Vec<String> {
+    let mut notes = Vec::new();
+    if template.has_field("tool_calls") {
+        notes.push("arguments do not stream: every reader gives them when the call is complete".to_owned());
+    }
+    if dialect == Dialect::Vllm {
+        if template.has_field("tool_calls") {
+            let refused = "vLLM refuses strict tools, required and named calls, and parallel_tool_calls=false";
+            notes.push(format!("{refused} with a response template"));
+        }
+        for place in template.unportable() {
+            notes.push(format!("vLLM's Rust front end refuses {place}; its Python front end takes it"));
+        }
+    }
+    notes
+}

@@ -1,0 +1,41 @@
+//! Response templates: a key of `tokenizer_config.json` that says how the text of a model's turn is divided into the fields of
+//! a message. transformers, vLLM and SGLang read them.
+//!
+//! # Files
+//! `schema` is a template as typed data; `load` reads it from JSON, and `problem` says what is wrong with one. `dialect` says
+//! in what the readers differ. `executor` divides an output into regions, and `reading` makes the message of a reader of them.
+//! `content`, `transform` and `tool_types` make the values; `value`, `number`, `json` and `text` are values as Python has them.
+//! `pattern` searches. `config` finds and writes templates in files. `export` makes a template of a format spec, `import` a spec of a template. `check` says
+//! what a template does wrong with the outputs of its chat template.
+
+mod check;
+mod config;
+mod content;
+mod dialect;
+mod error;
+mod executor;
+mod export;
+mod import;
+mod json;
+mod load;
+mod number;
+mod pattern;
+mod problem;
+mod reading;
+mod schema;
+mod text;
+mod tool_types;
+mod transform;
+mod value;
+
+pub use check::{Finding, FindingKind, Severity, check};
+pub use config::{find, with_template};
+pub use dialect::{Dialect, Malformed};
+pub use error::{ErrorKind, ReadError};
+pub use executor::{Event, Executor};
+pub use export::{Example, Export, Loss, LossKind, came_back, export};
+pub use import::completed;
+pub use problem::{Problem, Problems};
+pub use reading::{ReadCall, Reading, read};
+pub use schema::ResponseTemplate;
+pub use value::{Dict, Value};

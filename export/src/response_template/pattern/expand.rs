@@ -1,0 +1,180 @@
+//! The texts that a simple pattern stands for. `\s*(?:</a>|</b>)` stands for two texts with white space before them; a name in
+//! between is kept as a hole.
+//!
+//! An import makes markers of them, and the check for vLLM's second implementation asks whether every match begins with one of
+//! finitely many texts.
+
+use super::syntax::{Node, Place};
+
+/// More texts than this are not markers any more.
+const MOST: usize = 16;
+
+/// One text that a pattern stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Expansion {
+    /// The text before the hole; the whole text if there is none.
+    pub before: String,
+    /// The name of the group that is the hole, and the text after it.
+    pub hole: Option<(String, String)>,
+    /// White space may stand where it is in no text: before, inside or after it.
+    pub has_optional_space: bool,
+    /// White space may stand at the end of what is known so far.
+    pub(crate) is_after_space: bool,
+}
+
+/// The texts that a pattern stands for, at most 16, with at most one named hole in each. White space that may be missing is
+/// left out at the ends of texts, and a newline inside them. `Err` says what has no such texts.
+pub(crate) fn expansions(node: &Node) -> Result<Vec<Expansion>, String> {
+    let mut done = vec![Expansion::default()];
+    add(node, &mut done)?;
+    let mut distinct: Vec<Expansion> = Vec::new();
+    for expansion in done {
+        if !distinct.contains(&expansion) {
+            distinct.push(expansion);
+        }
+    }
+    Ok(distinct)
+}
+
+/// Appends what a part stands for to each text.
+fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
+    match node {
+        Node::Char(char) => done.iter_mut().for_each(|expansion| expansion.push(*char)),
+        Node::Sequence(parts) => {
+            for part in parts {
+                add(part, done)?;
+            }
+        }
+        Node::Choice(parts) => {
+            let before = std::mem::take(done);
+            for part in parts {
+                let mut branch = before.clone();
+                add(part, &mut branch)?;
+                done.extend(branch);
+                if done.len() > MOST {
+                    return Err(format!("it stands for more than {MOST} texts"));
+                }
+            }
+        }
+        Node::Repeat { part, least, most, .. } => {
+            if is_space(part) {
+                done.iter_mut().for_each(Expansion::push_space);
+                return Ok(());
+            }
+            match (least, most) {
+                (_, Some(most)) if least == most && *most <= MOST as u32 => {
+                    for _ in 0..*most {
+                        add(part, done)?;
+                    }
+                }
+                (0, Some(1)) => {
+                    let mut with = done.clone();
+                    add(part, &mut with)?;
+                    done.extend(with);
+                    if done.len() > MOST {
+                        return Err(format!("it stands for more than {MOST} texts"));
+                    }
+                }
+                _ => return Err("a part of it may be repeated, and is no white space".to_owned()),
+            }
+        }
+        Node::Capture(Some(name), _) => {
+            for expansion in done {
+                if expansion.hole.is_some() {
+                    return Err("it has two named groups".to_owned());
+                }
+                expansion.hole = Some((name.clone(), String::new()));
+                expansion.is_after_space = false;
+            }
+        }
+        Node::Capture(None, part) | Node::Atomic(part) => add(part, done)?,
+        Node::Place(Place::LastLine | Place::End) => {}
+        Node::Place(_) => return Err("it asks where in the text it is".to_owned()),
+        Node::Same(_) => return Err("it refers to a group".to_owned()),
+        // What must stand before a marker is no part of it.
+        Node::Look { ahead: false, negative: false, .. } => {}
+        Node::Look { .. } => return Err("it looks at the text around it".to_owned()),
+        Node::IgnoreCase(_) => return Err("upper and lower case are the same in it".to_owned()),
+        Node::Class(class) if class == "[\\s]" => {
+            done.iter_mut().for_each(Expansion::push_space);
+        }
+        Node::Any | Node::Class(_) => return Err("a character of it may be one of many".to_owned()),
+    }
+    Ok(())
+}
+
+impl Expansion {
+    fn push(&mut self, char: char) {
+        let text = match &mut self.hole {
+            Some((_, after)) => after,
+            None => &mut self.before,
+        };
+        if std::mem::take(&mut self.is_after_space) && !text.is_empty() {
+            text.push('\n');
+        }
+        text.push(char);
+    }
+
+    fn push_space(&mut self) {
+        (self.has_optional_space, self.is_after_space) = (true, true);
+    }
+}
+
+/// What every match of a part begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beginning {
+    /// One of finitely many texts.
+    Literal,
+    /// Nothing, or one of finitely many texts.
+    LiteralOrNothing,
+    /// Something else.
+    Other,
+}
+
+/// Whether every match begins with one of finitely many texts, and nothing looks at the text around it. One implementation of
+/// vLLM's reader takes no other patterns for markers.
+pub(crate) fn begins_with_literal(node: &Node) -> bool {
+    beginning(node) == Beginning::Literal && !looks_around(node)
+}
+
+fn beginning(node: &Node) -> Beginning {
+    match node {
+        Node::Char(_) => Beginning::Literal,
+        Node::Any | Node::Class(_) | Node::Same(_) | Node::Look { .. } | Node::IgnoreCase(_) => Beginning::Other,
+        Node::Place(_) => Beginning::LiteralOrNothing,
+        Node::Sequence(parts) => {
+            let first = parts.iter().map(beginning).find(|one| *one != Beginning::LiteralOrNothing);
+            first.unwrap_or(Beginning::LiteralOrNothing)
+        }
+        Node::Choice(parts) => parts.iter().map(beginning).fold(Beginning::Literal, |all, one| match (all, one) {
+            (Beginning::Other, _) | (_, Beginning::Other) => Beginning::Other,
+            (Beginning::Literal, one) => one,
+            (all, _) => all,
+        }),
+        Node::Repeat { part, least, most, .. } => match (beginning(part), least, most) {
+            (Beginning::Literal, 0, Some(_)) => Beginning::LiteralOrNothing,
+            (Beginning::Literal, 1.., _) => Beginning::Literal,
+            _ => Beginning::Other,
+        },
+        Node::Capture(_, part) | Node::Atomic(part) => beginning(part),
+    }
+}
+
+fn looks_around(node: &Node) -> bool {
+    match node {
+        Node::Look { .. } | Node::Same(_) | Node::Atomic(_) => true,
+        Node::Char(_) | Node::Any | Node::Class(_) | Node::Place(_) => false,
+        Node::Sequence(parts) | Node::Choice(parts) => parts.iter().any(looks_around),
+        Node::Capture(_, part) | Node::Repeat { part, .. } | Node::IgnoreCase(part) => looks_around(part),
+    }
+}
+
+/// Whether a repeated part is white space.
+fn is_space(part: &Node) -> bool {
+    match part {
+        Node::Char(char) => char.is_whitespace(),
+        Node::Class(class) => class == "[\\s]",
+        Node::Sequence(parts) => parts.len() == 1 && is_space(&parts[0]),
+        _ => false,
+    }
+}

@@ -1,0 +1,204 @@
+//! Regular expressions as the readers of response templates search for them.
+//!
+//! The readers use Python's module `regex`. `parse.rs` reads its syntax, `print.rs` writes it for the crate `fancy-regex`, and
+//! this file searches. A search that takes too many steps ends in an error, so a pattern that runs away does not hang.
+
+mod classes;
+mod expand;
+mod parse;
+mod print;
+mod syntax;
+
+use std::ops::Range;
+
+use fancy_regex::{Regex, RegexBuilder};
+
+pub(crate) use expand::{Expansion, begins_with_literal, expansions};
+pub(crate) use parse::{SyntaxError, parse};
+use syntax::Greed;
+pub(crate) use syntax::Node;
+
+/// How many times a search may go back to another choice.
+const MOST_STEPS: usize = 1_000_000;
+
+/// How large a compiled pattern may become, in bytes.
+const MOST_BYTES: usize = 4 << 20;
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    node: Node,
+    regex: Regex,
+    /// The pattern of texts that end inside a match.
+    beginning: Option<Regex>,
+    names: Vec<String>,
+}
+
+/// A match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub range: Range<usize>,
+    /// The named groups that took part, and their texts.
+    pub captures: Vec<(String, String)>,
+}
+
+/// A search was given up: it took too many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RanAway;
+
+impl Pattern {
+    /// Compiles the text of a pattern whose beginning is not asked for; it may refer to its own groups.
+    pub(crate) fn new(pattern: &str) -> Result<Self, SyntaxError> {
+        let node = parse(pattern)?;
+        let (regex, names) = (compile(&print::pattern(&node))?, names(&node));
+        Ok(Self { node, regex, beginning: None, names })
+    }
+
+    /// Compiles the text of a marker's pattern, whose beginning can be searched for.
+    pub(crate) fn of_marker(pattern: &str) -> Result<Self, SyntaxError> {
+        let node = parse(pattern)?;
+        if node.refers_to_group() {
+            let cause = "a marker that refers to a group is not supported".to_owned();
+            return Err(SyntaxError { cause, column: 1 });
+        }
+        Self::of_node(node)
+    }
+
+    /// The pattern that matches one of some texts, the longest if several do.
+    pub(crate) fn of_literals(literals: &[String]) -> Result<Self, SyntaxError> {
+        let mut longest_first: Vec<&String> = literals.iter().collect();
+        longest_first.sort_by_key(|literal| std::cmp::Reverse(literal.chars().count()));
+        Self::of_node(Node::Choice(longest_first.into_iter().map(|literal| Node::text(literal)).collect()))
+    }
+
+    /// The pattern of the shortest text between two texts, which is its group `inside`.
+    pub(crate) fn between(open: &str, close: &str) -> Result<Self, SyntaxError> {
+        let shortest = Node::Repeat { part: Box::new(Node::Any), least: 0, most: None, greed: Greed::Lazy };
+        let inside = Node::Capture(Some("inside".to_owned()), Box::new(shortest));
+        Self::of_node(Node::Sequence(vec![Node::text(open), inside, Node::text(close)]))
+    }
+
+    fn of_node(node: Node) -> Result<Self, SyntaxError> {
+        let regex = compile(&print::pattern(&node))?;
+        let beginning = print::beginning(&node).map(|text| compile(&text)).transpose()?;
+        let names = names(&node);
+        Ok(Self { node, regex, beginning, names })
+    }
+
+    /// The syntax tree.
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// The names of its groups.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The first match that begins at `from` or later.
+    pub(crate) fn search(&self, text: &str, from: usize) -> Result<Option<Found>, RanAway> {
+        if self.names.is_empty() {
+            let found = self.regex.find_from_pos(text, from).map_err(|_| RanAway)?;
+            return Ok(found.map(|found| Found { range: found.start()..found.end(), captures: Vec::new() }));
+        }
+        let Some(found) = self.regex.captures_from_pos(text, from).map_err(|_| RanAway)? else { return Ok(None) };
+        let Some(whole) = found.get(0) else { return Ok(None) };
+        let captured = |name: &String| Some((name.clone(), found.name(name)?.as_str().to_owned()));
+        Ok(Some(Found {
+            range: whole.start()..whole.end(),
+            captures: self.names.iter().filter_map(captured).collect(),
+        }))
+    }
+
+    /// Where a match could begin that needs more text than there is; `None` if no match needs any text.
+    pub(crate) fn search_beginning(&self, text: &str, from: usize) -> Result<Option<usize>, RanAway> {
+        let Some(beginning) = &self.beginning else { return Ok(None) };
+        Ok(beginning.find_from_pos(text, from).map_err(|_| RanAway)?.map(|found| found.start()))
+    }
+
+    /// All matches, one after the other. After an empty match the next one begins a character later.
+    pub(crate) fn search_all(&self, text: &str) -> Result<Vec<Found>, RanAway> {
+        let (mut all, mut from) = (Vec::new(), 0);
+        while from <= text.len() {
+            let Some(found) = self.search(text, from)? else { break };
+            from = match text[found.range.end..].chars().next() {
+                Some(next) if found.range.is_empty() => found.range.end + next.len_utf8(),
+                None if found.range.is_empty() => text.len() + 1,
+                _ => found.range.end,
+            };
+            all.push(found);
+        }
+        Ok(all)
+    }
+}
+
+fn names(node: &Node) -> Vec<String> {
+    node.names().into_iter().map(str::to_owned).collect()
+}
+
+fn compile(pattern: &str) -> Result<Regex, SyntaxError> {
+    let regex = RegexBuilder::new(pattern).backtrack_limit(MOST_STEPS).delegate_size_limit(MOST_BYTES).build();
+    regex.map_err(|error| {
+        // The library speaks of the translated pattern, which the user has not written.
+        let cause = error.to_string();
+        let cause = cause.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        SyntaxError { cause: format!("this pattern cannot be searched for: {cause}"), column: 1 }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a search finds, or where a match could still begin.
+    fn search(pattern: &str, text: &str) -> String {
+        let pattern = match Pattern::of_marker(pattern) {
+            Ok(pattern) => pattern,
+            Err(error) => return error.cause,
+        };
+        match (pattern.search(text, 0), pattern.search_beginning(text, 0)) {
+            (Ok(Some(found)), _) => format!("{:?}", found.range),
+            (Ok(None), Ok(Some(at))) => format!("begins at {at}"),
+            (Ok(None), Ok(None)) => "none".to_owned(),
+            (Err(RanAway), _) | (_, Err(RanAway)) => "ran away".to_owned(),
+        }
+    }
+
+    /// The figures are those of Python's `regex.search(…, partial=True)`.
+    #[test]
+    fn the_end_of_a_text_may_begin_a_match() {
+        let cases = [
+            ("a$|b", "xa\n", "1..2"),
+            (r#"(?=\{"n)"#, "x{\"", "begins at 1"),
+            ("(?!ab)x", "a", "begins at 1"),
+            (r"foo\b", "a foo", "2..5"),
+            ("(?<=a)b", "xa", "begins at 2"),
+            ("a{2,3}+b", "xaaa", "begins at 1"),
+            ("(?:ab)*c", "xxaba", "begins at 2"),
+            ("x*?y", "xxx", "begins at 0"),
+            ("(?>ab|a)c", "za", "begins at 1"),
+            (r"(?=[\s\S]*?</t>)", "abc</t", "begins at 0"),
+            (r"\s*<tool_call>\s*<function=(?P<name>[^>\n]+)>", "Hi \n<tool_call> <func", "begins at 2"),
+            ("abc", "xab", "begins at 1"),
+            ("abc", "xyz", "begins at 3"),
+            ("$", "a", "1..1"),
+            (r"(?i)</THINK>", "a</think>", "1..9"),
+        ];
+        for (pattern, text, expected) in cases {
+            assert_eq!(search(pattern, text), expected, "{pattern} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_runs_away_is_given_up() {
+        assert_eq!(search(r"(?:a(?!x)|aa)*c", &"a".repeat(60)), "ran away");
+    }
+
+    #[test]
+    fn literals_match_the_longest() -> Result<(), SyntaxError> {
+        let pattern = Pattern::of_literals(&["<|end".to_owned(), "<|end|>".to_owned(), "a.b".to_owned()])?;
+        assert_eq!(pattern.search("x<|end|>", 0), Ok(Some(Found { range: 1..8, captures: Vec::new() })));
+        assert_eq!(pattern.search("axb", 0), Ok(None));
+        Ok(())
+    }
+}

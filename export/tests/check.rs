@@ -1,0 +1,77 @@
+//! Response templates with known faults: each is found, and a template without them has none.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+
+use serde_json::{Value, json};
+use unjinja_analyzer::{Naming, analyze, verify};
+use unjinja_export::response_template::{Dialect, FindingKind, ResponseTemplate, check};
+use unjinja_render::Template;
+
+type Failure = Box<dyn Error>;
+
+/// What is found with a response template beside one of the chat templates of this repository.
+fn found(file: &str, response: &Value, dialect: Dialect) -> Result<BTreeSet<FindingKind>, Failure> {
+    let text = fs::read_to_string(unjinja_testkit::root().join("templates").join(file))?;
+    let template = Template::parse(file, &text)?;
+    let spec = analyze(&template, &Naming::of_file(file))?;
+    let verification = verify(&template, &spec, 40, 1);
+    let response = ResponseTemplate::from_json(response)?;
+    let findings = check(&response, &template, &spec, &verification, dialect);
+    for finding in &findings {
+        println!("{} {:?} {:?}", finding.sentence, finding.output, finding.read);
+        assert!(finding.output.is_some() || finding.kind == FindingKind::Refused, "{finding:?}");
+    }
+    Ok(findings.into_iter().map(|finding| finding.kind).collect())
+}
+
+/// As people write them: nothing keeps what stands before a call, and literal markers close calls.
+fn usual() -> Value {
+    json!({"start_anchor": "<|im_start|>assistant\n", "fields": {
+        "reasoning_content": {"open": "<think>", "close": "</think>"},
+        "tool_calls": {
+            "open_pattern": "\\s*<tool_call>", "close": "</tool_call>", "repeats": true, "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close_pattern": "\\s*<\\|im_end\\|>"},
+    }})
+}
+
+#[test]
+fn the_known_faults_are_found() -> Result<(), Failure> {
+    use FindingKind::{CallInReasoning, CloserInValue, CutCall, MentionedMarker, Refused, TextAroundCall};
+
+    let found_in = found("qwen3.jinja", &usual(), Dialect::Transformers)?;
+    let expected = [TextAroundCall, MentionedMarker, CloserInValue, CutCall, CallInReasoning];
+    assert_eq!(found_in, BTreeSet::from(expected));
+    assert_eq!(found("qwen3.jinja", &usual(), Dialect::Vllm)?, BTreeSet::from([Refused]));
+    Ok(())
+}
+
+#[test]
+fn what_a_pattern_strips_is_found() -> Result<(), Failure> {
+    use FindingKind::{CloserInValue, WhiteSpaceOfValue};
+
+    let tag = "<parameter=(?P<key>[^>\\n]+)>\\s*(?P<value>.*?)\\s*</parameter>";
+    let response = json!({"start_anchor": "<|im_start|>assistant\n", "fields": {
+        "tool_calls": {
+            "open_pattern": "\\s*<tool_call>\\s*<function=(?P<name>[^>\\n]+)>", "close_pattern": "</function>\\s*</tool_call>",
+            "repeats": true, "content": "xml-inline", "content_args": {"tag_pattern": tag},
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
+        },
+        "content": {"close_pattern": "\\s*<\\|im_end\\|>"},
+    }});
+    let found_in = found("xml_parameters.jinja", &response, Dialect::Transformers)?;
+    assert!(found_in.is_superset(&BTreeSet::from([CloserInValue, WhiteSpaceOfValue])), "{found_in:?}");
+    Ok(())
+}
+
+#[test]
+fn wrong_markers_are_errors() -> Result<(), Failure> {
+    let mut response = usual();
+    response["fields"]["tool_calls"]["close"] = json!("</call>");
+    let found_in = found("qwen3.jinja", &response, Dialect::Transformers)?;
+    assert!(found_in.contains(&FindingKind::Conversation), "{found_in:?}");
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! The linter on all templates of the corpus: how many have each finding, which is a table of `docs/lint.md`, and that faults
+//! which other people published are found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use unjinja_export::lint::{Finding, LintOptions, RULES, Severity, lint, syntax_error};
+use unjinja_render::Template;
+use unjinja_testkit::{corpus, expect, root};
+
+type Failure = Box<dyn Error>;
+
+/// The findings of each template, by its file name.
+type Found = BTreeMap<String, Vec<Finding>>;
+
+fn templates(corpus: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths = Vec::new();
+    for folder in ["templates", "wild/templates", "wide/templates"] {
+        for entry in fs::read_dir(corpus.join(folder))? {
+            paths.push(entry?.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Lints everything.
+fn found(corpus: &Path) -> Result<Found, Failure> {
+    let mut found = Found::new();
+    for path in templates(corpus)? {
+        let source = fs::read_to_string(&path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let findings = match Template::parse(&name, &source) {
+            Ok(template) => lint(&template, &LintOptions::default()),
+            Err(error) => vec![syntax_error(&error)],
+        };
+        if found.insert(name.clone(), findings).is_some() {
+            return Err(format!("two templates are called {name}").into());
+        }
+    }
+    Ok(found)
+}
+
+/// How many templates have a finding of each rule, as a table.
+fn table(found: &Found) -> String {
+    let mut table =
+        String::from("| rule | at worst | what it finds | errors | warnings | notes |\n|---|---|---|--:|--:|--:|\n");
+    for rule in RULES {
+        let count = |severity: Severity| {
+            let has = |findings: &&Vec<Finding>| findings.iter().any(|f| f.rule == *rule && f.severity == severity);
+            match found.values().filter(has).count() {
+                0 => String::new(),
+                count => count.to_string(),
+            }
+        };
+        let counts = [Severity::Error, Severity::Warning, Severity::Note].map(count).join(" | ");
+        let about = rule.about.trim_end_matches('.');
+        table.push_str(&format!("| `{}` | {} | {about} | {counts} |\n", rule.id, rule.severity.name()));
+    }
+    let worst = |severity: Option<Severity>| {
+        found.values().filter(|findings| findings.iter().map(|finding| finding.severity).max() == severity).count()
+    };
+    table.push_str(&format!(
+        "\nOf {} templates, {} have an error, {} more have a warning, {} more have only notes, and {} have no finding.\n",
+        found.len(),
+        worst(Some(Severity::Error)),
+        worst(Some(Severity::Warning)),
+        worst(Some(Severity::Note)),
+        worst(None),
+    ));
+    table
+}
+
+/// One test, because linting everything takes some seconds.
+#[test]
+fn findings_of_the_corpus() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let found = found(&corpus)?;
+    findings_are_complete(&found);
+    published_faults_are_found(&found)?;
+    expect::part(&root().join("docs/lint.md"), "rules", &table(&found))
+}
+
+/// Every finding says something, shows it, and is there once.
+fn findings_are_complete(found: &Found) {
+    for (template, findings) in found {
+        let mut known = BTreeSet::new();
+        for finding in findings {
+            let what = format!("{template}: {}: {}", finding.rule.id, finding.message);
+            assert!(finding.severity <= finding.rule.severity, "{what}");
+            assert!(finding.message.ends_with(['.', ')']) && !finding.message.contains('\n'), "{what}");
+            assert!(finding.evidence.is_some() || finding.rule.id == "syntax-error", "{what}");
+            assert!(known.insert((finding.rule.id, &finding.message)), "twice: {what}");
+        }
+    }
+}
+
+/// Faults that other people published: each line of the file names a template and a rule.
+fn published_faults_are_found(found: &Found) -> Result<(), Failure> {
+    let published = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint/published.tsv"))?;
+    for line in published.lines().filter(|line| !line.starts_with('#')) {
+        let (template, rule) = line.split_once('\t').ok_or("two columns")?;
+        let findings = found.get(template).ok_or_else(|| format!("no template {template}"))?;
+        assert!(findings.iter().any(|finding| finding.rule.id == rule), "{template}: no {rule}");
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Starts the real readers.
+
+use std::env;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::Value as Json;
+use unjinja_export::response_template::Dialect;
+
+use crate::Failure;
+
+/// The version whose behaviour ours follows.
+const TRANSFORMERS: &str = "transformers==5.23.0";
+
+/// A real reader, which answers requests.
+pub struct Reader {
+    child: Child,
+    input: BufWriter<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Reader {
+    /// Starts the reader of a dialect. Nothing where it is not there; standard error then says that it is skipped.
+    pub fn start(dialect: Dialect) -> Result<Option<Self>, Failure> {
+        let what = match source(dialect) {
+            Ok(what) => what,
+            Err(reason) => return skip(dialect, &reason),
+        };
+        let python = match python() {
+            Ok(python) => python,
+            Err(reason) => return skip(dialect, &reason),
+        };
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers/reader.py");
+        let mut child = Command::new(python)
+            .arg(script)
+            .arg(what)
+            .env("PYTHONIOENCODING", "utf-8")
+            .env("HF_HUB_OFFLINE", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let input = BufWriter::new(child.stdin.take().ok_or("the reader has no standard input")?);
+        let output = BufReader::new(child.stdout.take().ok_or("the reader has no standard output")?);
+        Ok(Some(Self { child, input, output }))
+    }
+
+    /// The answer to a request.
+    pub fn ask(&mut self, request: &Json) -> Result<Json, Failure> {
+        writeln!(self.input, "{request}")?;
+        self.input.flush()?;
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)
+            .map_err(|error| format!("{error}: the reader answered {line:?} to {request}"))?)
+    }
+}
+
+impl Reader {
+    /// The answers to many requests. They are written while the answers are read, so that neither side waits for the other.
+    pub fn ask_all(&mut self, requests: &[Json]) -> Result<Vec<Json>, Failure> {
+        let Self { input, output, .. } = self;
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(move || {
+                requests.iter().try_for_each(|request| writeln!(input, "{request}"))?;
+                input.flush()
+            });
+            let mut answers = Vec::new();
+            for request in requests {
+                let mut line = String::new();
+                output.read_line(&mut line)?;
+                let answer = serde_json::from_str(&line);
+                answers.push(answer.map_err(|error| format!("{error}: the answer to {request} is {line:?}"))?);
+            }
+            writing.join().map_err(|_| "the requests could not be written")??;
+            Ok(answers)
+        })
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // It ends by itself when its input does; this makes sure that it does not outlive the test.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the script is told to run.
+fn source(dialect: Dialect) -> Result<String, String> {
+    if dialect == Dialect::Transformers {
+        return Ok(dialect.name().to_owned());
+    }
+    let Some(folder) = env::var_os("UNJINJA_READERS_SOURCES") else {
+        return Err("UNJINJA_READERS_SOURCES is not set; .ci/readers sets it".to_owned());
+    };
+    let folder = PathBuf::from(folder).join(dialect.name());
+    if !folder.is_dir() {
+        return Err(format!("there is no folder {}", folder.display()));
+    }
+    Ok(format!("{}={}", dialect.name(), folder.display()))
+}
+
+fn skip(dialect: Dialect, reason: &str) -> Result<Option<Reader>, Failure> {
+    let required = match dialect {
+        Dialect::Transformers => env::var("UNJINJA_READERS").is_ok_and(|value| value == "required"),
+        _ => env::var_os("UNJINJA_READERS_SOURCES").is_some(),
+    };
+    if required {
+        return Err(reason.into());
+    }
+    // Not `eprintln!`: the test harness would capture it and show nothing of a test that passes.
+    writeln!(std::io::stderr(), "SKIPPED: {} cannot be run: {reason}", dialect.title())?;
+    Ok(None)
+}
+
+/// The Python of a virtual environment with transformers and what vLLM's and SGLang's parsers need; it is made once and kept.
+fn python() -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readers");
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let run = |program: &Path, arguments: &[&str]| match Command::new(program).args(arguments).output() {
+        Err(error) => Err(format!("{} cannot be started: {error}", program.display())),
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!("{program:?} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr))),
+    };
+    let version = TRANSFORMERS.rsplit('=').next().unwrap_or_default();
+    let check =
+        format!("import msgspec, pydantic, regex, transformers; assert transformers.__version__ == '{version}'");
+    if run(&python, &["-c", &check]).is_err() {
+        run(Path::new("python3"), &["-m", "venv", "--clear", &folder.to_string_lossy()])?;
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        run(&python, &[&install[..], &[TRANSFORMERS, "msgspec>=0.20", "pydantic>=2"]].concat())?;
+    }
+    Ok(python)
+}
