@@ -9,7 +9,7 @@ use std::sync::Arc;
 use unjinja_analyzer::AnalyzeError;
 use unjinja_codegen::LowerError;
 use unjinja_render::{RenderError, RenderErrorKind, TemplateError};
-use unjinja_source::{SourceError, SourceErrorKind};
+use unjinja_source::{MODEL_FILES, SourceError, SourceErrorKind};
 use unjinja_spec::SpecError;
 
 /// Why there is no model, or why it cannot render a conversation.
@@ -39,6 +39,11 @@ pub enum ModelError {
     NotGguf {
         /// The file.
         path: PathBuf,
+    },
+    /// [`from_pretrained`](crate::Loader::from_pretrained) was given a folder without a file that has a template.
+    NoModelFile {
+        /// The folder.
+        folder: PathBuf,
     },
     /// The template has a syntax error.
     Template(TemplateError),
@@ -99,6 +104,13 @@ impl fmt::Display for ModelError {
                  takes every kind of file",
                 path.display()
             ),
+            Self::NoModelFile { folder } => write!(
+                f,
+                "{}: this folder has no chat template\n  = expected: one of {}\n  = next: name the file of the template, or the \
+                 folder of one model",
+                folder.display(),
+                MODEL_FILES.join(", ")
+            ),
             Self::Template(error) => {
                 write!(f, "{}\n  = next: correct the template, or report it if Python renders it", line(error))
             }
@@ -149,7 +161,11 @@ impl std::error::Error for ModelError {
             Self::Spec(error) => Some(error),
             Self::Lower(error) => Some(error),
             Self::Render(error) => Some(error),
-            Self::NotGguf { .. } | Self::OtherTemplate { .. } | Self::NoTemplate { .. } | Self::Name { .. } => None,
+            Self::NotGguf { .. }
+            | Self::NoModelFile { .. }
+            | Self::OtherTemplate { .. }
+            | Self::NoTemplate { .. }
+            | Self::Name { .. } => None,
         }
     }
 }

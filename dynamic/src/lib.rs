@@ -25,7 +25,7 @@ pub use overlays::{Correction, KnownOverlay, Reason};
 pub use prompt::Prompt;
 
 pub use unjinja_grammar::{
-    Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice, Verdict, VerdictKind, Verdicts,
+    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, Verdict, VerdictKind, Verdicts,
 };
 pub use unjinja_render::{Clock, SpecialTokens};
 pub use unjinja_runtime::{

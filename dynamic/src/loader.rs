@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use unjinja_analyzer::{Naming, SourceExt, analyze, sha256, verified};
 use unjinja_render::SpecialTokens;
-use unjinja_source::{Source, name_of, split_variant};
+use unjinja_source::{MODEL_FILES, Source, name_of, split_variant};
 use unjinja_spec::{FormatSpec, Overlay};
 
 use crate::cache::{CacheUse, Slot};
@@ -158,6 +158,20 @@ impl Loader {
     /// Those of [`from_file`](Self::from_file).
     pub fn from_tokenizer_config(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
         self.read_template(path.as_ref())
+    }
+
+    /// A model from the folder of a pretrained model, as the Hugging Face Hub has it, or from a file of any kind. In a folder, the
+    /// first of [`MODEL_FILES`] that exists is read.
+    ///
+    /// # Errors
+    /// Those of [`from_file`](Self::from_file), and if the folder has none of these files.
+    pub fn from_pretrained(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
+        let path = path.as_ref();
+        if !path.is_dir() {
+            return self.from_file(path);
+        }
+        let own = MODEL_FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
+        self.from_file(own.ok_or_else(|| ModelError::NoModelFile { folder: path.to_owned() })?)
     }
 
     /// A model from a format spec. It has no template, so it renders nothing. A spec that was reviewed for a template is

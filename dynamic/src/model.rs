@@ -13,7 +13,7 @@ use crate::cache::CacheUse;
 use crate::conversation::Conversation;
 use crate::error::ModelError;
 use crate::overlays::Correction;
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, turn_of};
 use crate::renderer::Renderer;
 
 /// What a model's output looks like, loaded at run time: it renders prompts, parses outputs and writes grammars.
@@ -147,6 +147,26 @@ impl Model {
     pub fn prompt(&self, conversation: &Conversation) -> Result<Prompt, ModelError> {
         let before = self.render(&conversation.clone().generation_prompt(false))?;
         Ok(Prompt::new(self.render(conversation)?, &before, &self.spec().turn))
+    }
+
+    /// What a rendered prompt has of the assistant's turn, where only its text is known. [`prompt`](Self::prompt) knows it better: it
+    /// has the conversation.
+    ///
+    /// It is the longest end of the prompt that `add_generation_prompt` is known to write. If there is none, the prompt may end in a
+    /// turn that the model is to continue: that is what stands behind the last marker of an assistant's turn, unless this turn is
+    /// over or has made a call.
+    ///
+    /// ```
+    /// # let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+    /// #     {% if add_generation_prompt %}<assistant>{% endif %}";
+    /// # let model = unjinja_dynamic::Model::from_template(template)?;
+    /// assert_eq!(model.turn_of("<assistant>Hi!</><user>Hello</><assistant>"), "<assistant>");
+    /// assert_eq!(model.turn_of("<user>Hello</><assistant>Good mor"), "<assistant>Good mor");
+    /// assert_eq!(model.turn_of("<assistant>Hi!</><user>Hello</>"), "");
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
+    pub fn turn_of<'p>(&self, prompt: &'p str) -> &'p str {
+        turn_of(self.parser(), &self.spec().turn, prompt)
     }
 
     /// What a template writes for a conversation, exactly as `apply_chat_template` of Hugging Face does. For a prompt, use

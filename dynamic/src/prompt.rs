@@ -1,5 +1,6 @@
 //! A rendered prompt, and where in it the assistant's turn begins.
 
+use unjinja_runtime::{Channel, Event, Interpreter, Options, Stream};
 use unjinja_spec::Turn;
 
 /// A rendered prompt. The parser has to know how it ends, because the model's output begins there: it may already open the
@@ -47,4 +48,28 @@ impl Prompt {
     pub fn turn(&self) -> &str {
         &self.text[self.turn..]
     }
+}
+
+/// [`Model::turn_of`](crate::Model::turn_of).
+pub(crate) fn turn_of<'p>(parser: &Interpreter, turn: &Turn, prompt: &'p str) -> &'p str {
+    let program = parser.program();
+    let written = program.entries.iter().map(|entry| &*entry.text).filter(|text| prompt.ends_with(text));
+    if let Some(text) = written.max_by_key(|text| text.len()).filter(|text| !text.is_empty()) {
+        return &prompt[prompt.len() - text.len()..];
+    }
+    let start = turn.assistant_start.as_str();
+    let at = if start.is_empty() { None } else { prompt.rfind(start) };
+    let over = |text: &str| {
+        let markers = [turn.end.trim(), turn.user_start.trim()];
+        markers.into_iter().any(|marker| !marker.is_empty() && text[start.len()..].contains(marker))
+    };
+    at.map(|at| &prompt[at..]).filter(|text| !over(text) && is_open(parser, text)).unwrap_or_default()
+}
+
+/// Whether the model can go on with a turn: it reads text, and no call was made.
+fn is_open(parser: &Interpreter, turn: &str) -> bool {
+    let mut stream = Stream::new(parser.clone(), &Options::new().generation_prompt(turn));
+    let mut called = false;
+    stream.push("", |event| called |= matches!(event, Event::ToolCallStart { .. }));
+    !called && matches!(stream.channel(), Some(Channel::Content | Channel::Reasoning))
 }
