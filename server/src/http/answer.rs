@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use unjinja_dynamic::{Conversation, ModelError};
+use unjinja_dynamic::{Conversation, ModelError, Target};
 
 use super::config::GrammarUse;
 use super::guard::Guard;
@@ -119,9 +119,14 @@ async fn begin(state: &Arc<State>, api: Api, body: &[u8]) -> Result<Begun, Refus
         }
     };
     let adds_bos = state.upstream.adds_bos().await;
-    let (grammar, served_model) = (state.upstream.config().grammar, served.clone());
+    let (upstream, served_model) = (state.upstream.config(), served.clone());
+    let constrain = (upstream.grammar, upstream.engine);
     // A long conversation takes milliseconds to render, and a grammar may take longer: other answers go on meanwhile.
-    let rendered = tokio::task::spawn_blocking(move || render(prepared, &served_model, adds_bos, grammar));
+    let permit = state.renders.clone().acquire_owned().await;
+    let rendered = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        render(prepared, &served_model, adds_bos, constrain)
+    });
     let (prepared, ask) = rendered.await.map_err(|_| ApiError::new(500, "the prompt could not be rendered"))??;
     let options = ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
     let stops = prepared.sampling.stop;
@@ -141,7 +146,7 @@ fn render(
     mut prepared: Prepared,
     served: &ServedModel,
     adds_bos: bool,
-    grammar: GrammarUse,
+    (grammar, engine): (GrammarUse, Target),
 ) -> Result<(Prepared, Ask), ApiError> {
     let refused = |error: ModelError| match error {
         // The template's own words: it refuses the conversation, or cannot render it.
@@ -162,7 +167,8 @@ fn render(
     let grammar = match wanted {
         false => None,
         true => {
-            let made = served.model.grammar(&prepared.callable, &prepared.grammar);
+            let options = prepared.grammar.clone().target(engine);
+            let made = served.model.grammar(&prepared.callable, &options);
             Some(made.map_err(|error| ApiError::invalid("", error, "change the tools or the response format"))?)
         }
     };
@@ -180,7 +186,7 @@ fn render(
     let name = served.upstream_name().unwrap_or(&prepared.model).to_owned();
     let (max_tokens, settings) = (prepared.sampling.max_tokens, prepared.sampling.settings.clone());
     let preserved = served.preserved.clone();
-    let ask = Ask { model: name, prompt, stops, max_tokens, settings, grammar, preserved };
+    let ask = Ask { model: name, prompt, stops, max_tokens, settings, grammar, engine, preserved };
     Ok((prepared, ask))
 }
 

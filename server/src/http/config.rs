@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use subtle::ConstantTimeEq;
+use unjinja_dynamic::Target;
 
 use super::log::Log;
 
@@ -44,6 +45,8 @@ pub struct UpstreamConfig {
     pub key: Option<Secret>,
     /// When it gets a grammar.
     pub grammar: GrammarUse,
+    /// The engine with which it constrains sampling, and with it the field in which it gets a grammar.
+    pub engine: Target,
     /// Whether it puts the token that begins a text (BOS) before every prompt. `None` asks it, where it can be asked.
     pub adds_bos: Option<bool>,
     /// The limit of tokens for requests that name none. Servers with OpenAI's protocol need one, because their own default is
@@ -81,7 +84,7 @@ impl UpstreamConfig {
             UpstreamApi::LlamaCpp => GrammarUse::WhenPromised,
         };
         let adds_bos = (api == UpstreamApi::OpenAi).then_some(false);
-        Ok(Self { url: parsed, api, key: None, grammar, adds_bos, max_tokens: 4096 })
+        Ok(Self { url: parsed, api, key: None, grammar, engine: Target::Gbnf, adds_bos, max_tokens: 4096 })
     }
 }
 

@@ -52,8 +52,11 @@ impl Proxy {
         let upstream = Upstream::new(&config).map_err(|error| SetupError(error.to_string()))?;
         let (close, closing) = watch::channel(false);
         let slots = Arc::new(Semaphore::new(config.limits.concurrent.min(Semaphore::MAX_PERMITS)));
+        // More threads than processors render no faster, and each of them keeps memory.
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
+        let renders = Arc::new(Semaphore::new(processors));
         let metrics = Arc::new(Metrics::default());
-        Ok(Self { state: Arc::new(State { config, models, upstream, metrics, slots, closing }), close })
+        Ok(Self { state: Arc::new(State { config, models, upstream, metrics, slots, renders, closing }), close })
     }
 
     /// Asks whether the upstream answers, and says why not. For a warning at the start: the proxy works without, and every

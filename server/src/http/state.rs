@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub metrics: Arc<Metrics>,
     /// One for each request that may be answered at the same time.
     pub slots: Arc<Semaphore>,
+    /// One for each prompt that may be rendered at the same time.
+    pub renders: Arc<Semaphore>,
     /// Whether answers have to end now.
     pub closing: watch::Receiver<bool>,
 }

@@ -39,10 +39,15 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Starts the upstream. Returns its address.
+    /// Starts the upstream at a free port. Returns its address.
+    #[allow(dead_code, reason = "the example says where")]
     pub async fn start(self) -> std::io::Result<(String, Arc<Self>)> {
+        self.start_at(TcpListener::bind("127.0.0.1:0").await?)
+    }
+
+    /// Starts the upstream. Returns its address.
+    pub fn start_at(self, listener: TcpListener) -> std::io::Result<(String, Arc<Self>)> {
         let replay = Arc::new(self);
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = format!("http://{}", listener.local_addr()?);
         let router = Router::new()
             .route("/v1/completions", post(complete))
@@ -55,7 +60,7 @@ impl Replay {
     }
 
     /// The last request.
-    #[allow(dead_code, reason = "the load test asks for none")]
+    #[allow(dead_code, reason = "the examples ask for none")]
     pub fn last(&self) -> Value {
         let asked = self.asked.as_ref().and_then(|asked| asked.lock().ok()?.last().cloned());
         asked.unwrap_or_default()

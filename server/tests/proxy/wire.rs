@@ -3,8 +3,9 @@
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
+use unjinja_dynamic::Target;
 use unjinja_server::anthropic::StreamEvent;
-use unjinja_server::http::{GrammarUse, UpstreamApi};
+use unjinja_server::http::{Config, GrammarUse, UpstreamApi};
 use unjinja_server::openai::ChatCompletionChunk;
 
 use super::cases::{Case, cases};
@@ -69,6 +70,40 @@ async fn vllm_gets_a_grammar_if_it_is_wanted() -> Result<(), Failure> {
         .await?;
     let asked = proxy.replay.last();
     assert!(asked["structured_outputs"]["grammar"].as_str().unwrap_or_default().contains("root ::="), "{asked}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_grammar_is_written_for_the_engine_of_the_upstream() -> Result<(), Failure> {
+    let quick = json!({"enable_thinking": false});
+    let body = chat(json!({"tool_choice": "required", "chat_template_kwargs": quick}));
+    for engine in Target::ALL {
+        let configure = |config: &mut Config| {
+            (config.upstream.grammar, config.upstream.engine) = (GrammarUse::Always, engine);
+        };
+        let proxy = Running::simple(CALL, configure).await?;
+        let (status, answer) = proxy.json(CHAT, &body).await?;
+        assert_eq!(status, 200, "{answer}");
+        let asked = proxy.replay.last();
+        let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+        let (grammar, ebnf) = (text(&asked["structured_outputs"]["grammar"]), text(&asked["ebnf"]));
+        let tag = &asked["response_format"];
+        match engine {
+            Target::XGrammar => {
+                assert_eq!((&tag["type"], grammar.as_str()), (&json!("structural_tag"), ""), "{asked}");
+                assert!(tag["format"].to_string().contains("<tool_call>"), "{asked}");
+            }
+            Target::Llguidance => {
+                assert!(grammar.contains("\nstart: ") && grammar == ebnf && tag.is_null(), "{asked}");
+            }
+            _ => assert!(grammar.contains("root ::=") && ebnf.is_empty() && tag.is_null(), "{asked}"),
+        }
+        // Where the model decides whether it calls, GBNF is lazy, and there is no field for that. The others hold for the whole turn.
+        proxy.json(CHAT, &chat(json!({"chat_template_kwargs": quick}))).await?;
+        let asked = proxy.replay.last();
+        let sent = !(asked["structured_outputs"].is_null() && asked["response_format"].is_null());
+        assert_eq!(sent, engine != Target::Gbnf, "{asked}");
+    }
     Ok(())
 }
 

@@ -8,9 +8,10 @@ use unjinja_runtime::Trigger;
 use super::piece::{Ask, Piece, Trouble, failed, stopped_by, utf8};
 use crate::finish::{Finish, Usage};
 
-/// llama.cpp's numbers for triggers: a word, and a pattern over all of the text.
+/// llama.cpp's numbers for triggers: a word, and a pattern that is searched in the text. Number 3 would be a pattern that has to
+/// match all of the text, and would not fire behind an answer.
 const WORD: u8 = 1;
-const PATTERN_FULL: u8 = 3;
+const PATTERN: u8 = 2;
 
 /// Settings that would change the form of the answer.
 const DROPPED: [&str; 6] = ["input_prefix", "input_suffix", "messages", "n_probs", "response_fields", "return_tokens"];
@@ -37,7 +38,9 @@ pub(super) fn body(ask: &Ask) -> Value {
             body.insert("grammar_triggers".to_owned(), grammar.triggers.iter().map(trigger).collect());
         }
         if !grammar.prefill.is_empty() {
+            // llama.cpp begins to read the grammar with this text, but not if it takes the grammar for the client's own.
             body.insert("generation_prompt".to_owned(), grammar.prefill.as_str().into());
+            body.insert("grammar_type".to_owned(), "tool_calls".into());
         }
         preserved.extend(words(grammar).filter(|word| !ask.preserved.contains(word)));
     }
@@ -55,7 +58,7 @@ fn words(grammar: &Grammar) -> impl Iterator<Item = String> {
 fn trigger(trigger: &Trigger) -> Value {
     let kind = match trigger {
         Trigger::Word(_) => WORD,
-        Trigger::Pattern(_) => PATTERN_FULL,
+        Trigger::Pattern(_) => PATTERN,
     };
     json!({"type": kind, "value": trigger.value()})
 }

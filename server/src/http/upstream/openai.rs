@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use unjinja_dynamic::Target;
 
 use super::piece::{Ask, Piece, Trouble, failed, stopped_by, utf8};
 use crate::finish::{Finish, Usage};
@@ -32,9 +33,26 @@ pub(super) fn body(ask: &Ask, max_tokens: u64) -> Value {
     // There is no field for a trigger, nor for text of the grammar that the prompt has.
     let whole = ask.grammar.as_ref().filter(|grammar| !grammar.lazy && grammar.prefill.is_empty());
     if let Some(grammar) = whole.filter(|grammar| !grammar.text.is_empty()) {
-        body.insert("structured_outputs".to_owned(), json!({"grammar": grammar.text}));
+        body.extend(constraint(ask.engine, &grammar.text));
     }
     Value::Object(body)
+}
+
+/// The fields that hold a grammar.
+fn constraint(engine: Target, grammar: &str) -> Vec<(String, Value)> {
+    let field = |name: &str, value: Value| (name.to_owned(), value);
+    match engine {
+        // vLLM and SGLang both take a structural tag as a response format.
+        Target::XGrammar => {
+            let tag = serde_json::from_str(grammar).unwrap_or(Value::Null);
+            vec![field("response_format", tag)]
+        }
+        // vLLM takes Lark in the one field, SGLang in the other. Each ignores the field of the other.
+        Target::Llguidance => {
+            vec![field("structured_outputs", json!({"grammar": grammar})), field("ebnf", grammar.into())]
+        }
+        _ => vec![field("structured_outputs", json!({"grammar": grammar}))],
+    }
 }
 
 #[derive(Deserialize)]

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
-use unjinja_dynamic::Grammar;
+use unjinja_dynamic::{Grammar, Target};
 
 use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
@@ -20,6 +20,8 @@ pub(crate) struct Ask {
     /// The sampler's settings, as the client wrote them.
     pub settings: Map<String, Value>,
     pub grammar: Option<Grammar>,
+    /// The engine for which the grammar is written.
+    pub engine: Target,
     /// Special tokens that have to stay in the output.
     pub preserved: Vec<String>,
 }
