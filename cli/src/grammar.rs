@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice, Wider};
+use unjinja_grammar::{
+    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, UnknownTarget, Wider,
+};
 use unjinja_runtime::Tools;
 
-use crate::arguments::{Format, Switch};
+use crate::arguments::{Engine, Format, Switch};
 use crate::failure::{Done, Failure};
 use crate::parser_args::{self, ReaderArgs};
 use crate::{input, output, visible};
@@ -18,6 +20,13 @@ use crate::{input, output, visible};
 pub(crate) struct Arguments {
     #[command(flatten)]
     reader: ReaderArgs,
+    /// The engine for which the grammar is written.
+    #[arg(long = "for", value_name = "ENGINE", value_enum, default_value = "gbnf")]
+    target: Engine,
+    /// A special token that the grammar names as a token instead of spelling its text: its text, or TEXT=ID with its number in
+    /// the vocabulary. May be given several times; GBNF spells all tokens.
+    #[arg(long = "special-token", value_name = "TEXT[=ID]", value_parser = special_token)]
+    special_tokens: Vec<SpecialToken>,
     /// The tools that are offered: a JSON file in OpenAI's form. Without it: any tool with any arguments.
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
@@ -37,13 +46,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
     /// Write a railroad diagram of the rules to this SVG file.
-    #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["jsonl", "target"])]
     diagram: Option<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
-    /// Read cases, one JSON object per line; write lines `{"id", "grammar", "lazy", "triggers", "preserved_tokens"}`.
-    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "schema", "format", "no_parallel", "tool_choice"])]
+    /// Read cases, one JSON object per line; write lines `{"id", "grammar", "lazy", "triggers", "preserved_tokens"}`. A
+    /// line may name an engine in `for`, and special tokens with their numbers in `special_tokens`.
+    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "target", "special_tokens", "tools", "thinking", "generation_prompt", "schema", "format", "no_parallel", "tool_choice"])]
     jsonl: bool,
     /// With --jsonl: analyse the templates in this folder, with their overlays.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
@@ -85,8 +95,11 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 }
 
 fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
-    let mut options =
-        GrammarOptions::new().tool_choice(choice(&arguments.tool_choice)).parallel_tool_calls(!arguments.no_parallel);
+    let mut options = GrammarOptions::new()
+        .target(arguments.target.into())
+        .special_tokens(arguments.special_tokens.iter().cloned())
+        .tool_choice(choice(&arguments.tool_choice))
+        .parallel_tool_calls(!arguments.no_parallel);
     if let Some(switch) = arguments.thinking {
         options = options.thinking(switch == Switch::On);
     }
@@ -147,7 +160,19 @@ fn print(grammar: &Grammar, format: Format) -> Done {
         writeln!(out, "# there is nothing to constrain")?;
     }
     out.write_all(grammar.text.as_bytes())?;
+    if !grammar.text.is_empty() && !grammar.text.ends_with('\n') {
+        writeln!(out)?;
+    }
     Ok(())
+}
+
+/// A special token from `TEXT` or `TEXT=ID`. A text may itself hold the character `=`.
+fn special_token(given: &str) -> Result<SpecialToken, String> {
+    let token = match given.rsplit_once('=').map(|(text, id)| (text, id.parse())) {
+        Some((text, Ok(id))) => SpecialToken::with_id(text, id),
+        _ => SpecialToken::new(given),
+    };
+    if token.text().is_empty() { Err("a token has a text".to_owned()) } else { Ok(token) }
 }
 
 /// A value as JSON, safe for a terminal.
@@ -197,6 +222,13 @@ fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
     };
     let parallel = line.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
     let mut options = GrammarOptions::new().tool_choice(choice).parallel_tool_calls(parallel);
+    if let Some(engine) = line.get("for").filter(|engine| !engine.is_null()) {
+        let name = engine.as_str().ok_or_else(|| format!("`for` must be the name of an engine, but is {engine}"))?;
+        options = options.target(name.parse::<Target>().map_err(|error: UnknownTarget| format!("`for`: {error}"))?);
+    }
+    if let Some(tokens) = line.get("special_tokens").filter(|tokens| !tokens.is_null()) {
+        options = options.special_tokens(special_tokens(tokens)?);
+    }
     if let Some(on) = line.get("enable_thinking").and_then(Value::as_bool) {
         options = options.thinking(on);
     }
@@ -207,4 +239,15 @@ fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
         options = options.response_schema(schema.clone());
     }
     Ok((tools, options))
+}
+
+/// Special tokens: an object with their texts and numbers. A number may be null.
+fn special_tokens(tokens: &Value) -> Result<Vec<SpecialToken>, String> {
+    let wrong = |found: &Value| format!("`special_tokens` must be an object of texts and numbers, but has {found}");
+    let token = |(text, id): (&String, &Value)| match (id, id.as_u64().map(u32::try_from)) {
+        (Value::Null, _) => Ok(SpecialToken::new(text)),
+        (_, Some(Ok(id))) => Ok(SpecialToken::with_id(text, id)),
+        (id, _) => Err(wrong(id)),
+    };
+    tokens.as_object().ok_or_else(|| wrong(tokens))?.iter().map(token).collect()
 }

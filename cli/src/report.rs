@@ -18,6 +18,7 @@ use crate::visible;
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
     /// For people.
+    #[value(alias = "text")]
     Human,
     /// JSON, one document.
     Json,
@@ -353,17 +354,17 @@ fn sides(change: &Change) -> String {
 }
 
 /// Escapes the message of a workflow command. It comes after `::`.
-fn github_message(text: &str) -> String {
+pub(crate) fn github_message(text: &str) -> String {
     visible::lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// Escapes a property of a workflow command. It comes between `=` and `,`.
-fn github_property(text: &str) -> String {
+pub(crate) fn github_property(text: &str) -> String {
     github_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 /// Escapes text for one line of Markdown, so that no character is markup.
-fn markdown_text(text: &str) -> String {
+pub(crate) fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible::line(text).chars() {
         // Characters of ordinary sentences stay, so that the source remains readable.
@@ -376,12 +377,12 @@ fn markdown_text(text: &str) -> String {
     out
 }
 
-fn markdown_code(text: &str) -> String {
+pub(crate) fn markdown_code(text: &str) -> String {
     format!("<code>{}</code>", markdown_text(text))
 }
 
 /// Escapes several lines for `<pre>`, without blank lines: they would end the HTML block.
-fn markdown_pre(text: &str) -> String {
+pub(crate) fn markdown_pre(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(markdown_text).collect::<Vec<_>>().join("\n")
 }

@@ -14,6 +14,7 @@ use unjinja_server::http::{
 };
 use unjinja_spec::FormatSpec;
 
+use crate::arguments::Engine;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::ui::{Ui, WARNING, paint};
@@ -27,7 +28,7 @@ const UPSTREAM_KEY: &str = "UNJINJA_UPSTREAM_API_KEY";
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The address to listen on; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = address)]
     listen: SocketAddr,
     /// The server that completes text.
     #[arg(long, value_name = "URL")]
@@ -48,6 +49,10 @@ pub(crate) struct Arguments {
     /// `promised` for llama.cpp and `none` otherwise.
     #[arg(long, value_enum)]
     grammar: Option<Grammar>,
+    /// The engine with which the upstream constrains the sampler. For vLLM and SGLang it is mostly `xgrammar`; with `gbnf`, they
+    /// get only grammars that hold for the whole output.
+    #[arg(long, value_name = "ENGINE", value_enum, default_value = "gbnf")]
+    grammar_for: Engine,
     /// Whether the upstream begins prompts with BOS by itself. `auto` asks llama.cpp; others are told not to.
     #[arg(long, value_enum, default_value = "auto")]
     upstream_adds_bos: AddsBos,
@@ -222,6 +227,11 @@ fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
         Some(Grammar::Promised) => upstream.grammar = GrammarUse::WhenPromised,
         Some(Grammar::Always) => upstream.grammar = GrammarUse::Always,
     }
+    if matches!(arguments.upstream_api, Api::LlamaCpp) && arguments.grammar_for == Engine::XGrammar {
+        let next = "use --grammar-for gbnf, or llguidance if it is built with that";
+        return Err(Failure::Input(format!("llama.cpp takes no structural tags; {next}")));
+    }
+    upstream.engine = arguments.grammar_for.into();
     let mut config = Config::new(upstream);
     config.key = key(arguments.api_key_file.as_deref(), KEY)?;
     config.diagnostics = arguments.diagnostics;
@@ -287,10 +297,20 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
             Some((name, file)) if !Path::new(template).exists() => (Some(name), file),
             _ => (None, template.as_str()),
         };
+        #[cfg(feature = "fetch")]
+        if is_hub_id(file) && !ui.quiet {
+            anstream::eprintln!("downloading the template of {} from the Hugging Face Hub", visible::line(file));
+        }
         let model = load(&loader, file)?;
         let shown = name.unwrap_or(model.name()).to_owned();
         if model.status() != Status::Supported {
-            warn(ui, &format!("{shown}: this format is not fully supported: {}", model.gaps().join("; ")));
+            let gaps = model.gaps().join("; ");
+            warn(
+                ui,
+                &format!(
+                    "{shown}: this format is not fully supported: {gaps}; `unjinja verify {file}` shows an example"
+                ),
+            );
         }
         let mut one = ServedModel::new(shown, model).map_err(|error| Failure::Input(error.to_string()))?;
         if let Some(upstream) = arguments.upstream_model.as_deref().or(name) {
@@ -299,6 +319,11 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
         served.push(one);
     }
     Models::new(served).map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// An address to listen on.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "give an IP address and a port, like 127.0.0.1:8080".to_owned())
 }
 
 /// A loader with what `--spec`, `--model` and `--overlay` give.

@@ -42,6 +42,9 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
         "verify",
         Document,
     ),
+    ("unjinja export templates/hermes.jinja --for transformers --count 20 --format json", 0, "export", Document),
+    ("unjinja export python_calls.jinja --for vllm --count 20 --format json", 1, "export", Document),
+    ("unjinja import response_template.json --format json", 0, "import", Document),
     ("unjinja render templates/hermes.jinja --format json < context.json", 0, "render", Document),
     ("unjinja parse --template templates/qwen3.jinja --format json output.txt", 0, "parse", Document),
     ("unjinja parse --template templates/qwen3.jinja --format json cut.txt", 0, "parse", Document),
@@ -86,6 +89,8 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja fetch --manifest kept.toml --out hub --format json", 0, "fetch", Document),
     #[cfg(feature = "fetch")]
     ("HF_ENDPOINT=http://127.0.0.1:9 unjinja fetch --manifest all.toml --out hub --format json", 1, "fetch", Document),
+    ("unjinja lint templates/no_tools.jinja --format json", 0, "lint", Document),
+    ("unjinja lint templates bad m/tokenizer_config.json --format json", 1, "lint", Document),
     ("unjinja list --format json", 0, "list", Document),
     ("unjinja list --specs specs --format json", 0, "list", Document),
     (
@@ -146,6 +151,17 @@ fn place() -> Result<Place, Failure> {
     // Writes half of what it is given.
     let lossy = hermes.replace("{{ message.content or '' }}", "{{ (message.content or '') ~ '<tool_call>' }}");
     place.write("lossy.jinja", lossy.as_bytes())?;
+    // Its calls are no JSON, and no response template can express them.
+    place.write("python_calls.jinja", &fs::read(root().join("templates/python_calls.jinja"))?)?;
+    let fields = json!({
+        "content": {"close": "<|im_end|>"},
+        "tool_calls": {
+            "open": "<tool_call>", "close": "</tool_call>", "repeats": true, "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+    });
+    let response_template = json!({"start_anchor": "<|im_start|>assistant\n", "fields": fields});
+    place.write("response_template.json", response_template.to_string().as_bytes())?;
     place.write("src/Cargo.toml", b"[features]\n# models, written by `unjinja codegen`:\n# end of models\n")?;
     for folder in ["specs", "old"] {
         place.run(&format!("mkdir {folder}"), b"")?;

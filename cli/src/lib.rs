@@ -1,0 +1,228 @@
+//! The command `unjinja`, as a function: the program of this package and the Python package call it. This file defines the
+//! subcommands and maps their results to exit codes; each subcommand has a module of its own.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+mod analyze;
+mod arguments;
+mod check;
+mod codegen;
+mod diagram;
+mod diff;
+mod explain;
+mod export;
+mod failure;
+#[cfg(feature = "fetch")]
+mod fetch;
+mod gaps;
+mod grammar;
+#[cfg(feature = "fetch")]
+mod hub;
+mod import;
+mod input;
+mod lint;
+mod list;
+mod log;
+// Without `fetch`, only the sources of templates are read from a manifest.
+#[cfg_attr(not(feature = "fetch"), allow(dead_code))]
+mod manifest;
+mod models;
+mod output;
+mod parse;
+mod parser_args;
+mod render;
+mod report;
+#[cfg(feature = "serve")]
+mod serve;
+mod ui;
+mod verify;
+mod visible;
+
+use arguments::Format;
+use failure::{Done, Failure};
+use ui::{BAD, Ui, paint};
+
+/// Compiles parsers for the output of language models from their chat templates.
+#[derive(Parser)]
+#[command(
+    name = "unjinja",
+    version,
+    arg_required_else_help = true,
+    after_help = "A template is a .jinja, tokenizer_config.json, chat_template.json or GGUF file; FILE#NAME is one of several named templates in a file, - is standard input. An overlay beside a template or a spec (NAME.overlay.toml) is always applied; every command that takes a template has --overlay to apply another one, and --spec or --model to use a spec instead of an analysis.\n\nExit codes: 0 fine; 1 a difference, a failure, or an unsupported template where support was requested; 2 wrong usage or unreadable input."
+)]
+struct Cli {
+    #[command(flatten)]
+    color: colorchoice_clap::Color,
+    /// Print only results and errors.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Print each comparison of an analysis as it is made; `UNJINJA_LOG=1` does the same.
+    #[arg(short, long, global = true)]
+    verbose: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Derive format specs from chat templates.
+    #[command(
+        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec per template\n  unjinja analyze model.gguf 'tokenizer_config.json#tool_use' -o specs\n  unjinja analyze templates --strict > /dev/null      # exit code 1 if something is not supported\n  unjinja analyze new.jinja --suggest                 # a draft overlay, if the prompt describes what it does not show"
+    )]
+    Analyze(analyze::Arguments),
+    /// Make the specs again and compare them with the committed ones.
+    #[command(
+        after_help = "Examples:\n  unjinja check templates --specs specs                    # what changed, and what breaks?\n  unjinja check templates --specs specs --write            # accept the changes\n  unjinja check templates --specs specs --format github    # annotations in a workflow\n  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\""
+    )]
+    Check(check::Arguments),
+    /// Show what changed between two specs, and whether it breaks parsers.
+    #[command(after_help = "Example:\n  unjinja diff old/qwen3.toml new/qwen3.toml --format markdown")]
+    Diff(diff::Arguments),
+    /// Render random conversations with each template and parse them back.
+    #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
+    Verify(verify::Arguments),
+    /// Render conversations with chat templates.
+    #[command(
+        after_help = "Examples:\n  unjinja render templates/qwen3.jinja context.json\n  unjinja render model.gguf < context.json\n  unjinja render --jsonl --templates templates < lines.jsonl"
+    )]
+    Render(render::Arguments),
+    /// Parse a model's output into a message.
+    #[command(
+        after_help = "Examples:\n  unjinja parse --model Qwen/Qwen3-0.6B < output.txt\n  unjinja parse --template new.jinja --tools tools.json output.txt\n  tail -f output.txt | unjinja parse --model qwen_qwen3_0_6b --stream --format openai\n  unjinja parse --jsonl --models < cases.jsonl"
+    )]
+    Parse(parse::Arguments),
+    /// Print the grammar to which a sampler can constrain a model.
+    #[command(
+        after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --template new.jinja --diagram grammar.svg\n  unjinja grammar --jsonl --models < cases.jsonl"
+    )]
+    Grammar(grammar::Arguments),
+    /// Print the Rust of a spec or a template, or write the modules of a folder of specs.
+    #[command(
+        after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
+    )]
+    Codegen(codegen::Arguments),
+    /// Show what an analysis saw, what a spec means, and how each byte of an output is read.
+    #[command(
+        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja --color always | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --show output\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
+    )]
+    Explain(explain::Arguments),
+    /// Find faults of chat templates, each with the smallest conversation that shows it.
+    #[command(
+        after_help = "Every finding has the smallest conversation that shows it, which `unjinja render` takes. docs/lint.md lists the rules.\n\nExamples:\n  unjinja lint chat_template.jinja\n  unjinja lint model/ --level warning                       # without notes\n  unjinja lint model.gguf --rule null-content --rule call-dropped\n  unjinja lint tokenizer_config.json --allow system-role --strict --format github\n\nExit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage or unreadable input."
+    )]
+    Lint(lint::Arguments),
+    /// Make a response template, as transformers, vLLM and SGLang read it.
+    #[command(
+        after_help = "A response template is a key of tokenizer_config.json. What its language cannot express is printed as a loss with an output that shows it; the exit code is then 1.\n\nExamples:\n  unjinja export tokenizer_config.json --for transformers > response_template.json\n  unjinja export tokenizer_config.json --for vllm --write tokenizer_config.json\n  unjinja export chat_template.jinja --for sglang --count 1000 --format json"
+    )]
+    Export(export::Arguments),
+    /// Make a format spec of a response template, for models that have nothing else.
+    #[command(
+        after_help = "Examples:\n  unjinja import tokenizer_config.json > specs/my_model.toml\n  unjinja import response_template.json --template chat_template.jinja"
+    )]
+    Import(import::Arguments),
+    /// Download the templates of a manifest from the Hugging Face Hub.
+    #[cfg(feature = "fetch")]
+    #[command(
+        after_help = "The manifest lists templates:\n\n  [[source]]\n  name = \"command_r_plus_tool_use\"       # of the spec\n  repo = \"CohereForAI/c4ai-command-r-plus\"\n  revision = \"main\"                      # a branch, a tag or a commit; this is the default\n  file = \"tokenizer_config.json\"         # by default the file in which models keep their template\n  template = \"tool_use\"                  # one of several named templates\n  save_as = \"command-r-plus.jinja\"       # by default NAME.jinja\n  eos_token = \"<|END_OF_TURN_TOKEN|>\"    # and bos_token: for analyze and check; a .jinja file has none\n\nExamples:\n  unjinja fetch --manifest generated/sources.toml --out hub          # all\n  unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b\n  HF_TOKEN=hf_… unjinja fetch --out hub                              # models with a licence\n  unjinja fetch --out hub && unjinja check hub --specs specs --sources sources.toml\n\nHF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_CACHE work as for the Hub's other clients."
+    )]
+    Fetch(fetch::Arguments),
+    /// Serve chat completions in front of a server that completes text.
+    #[cfg(feature = "serve")]
+    #[command(
+        after_help = "Examples:\n  unjinja serve --upstream http://127.0.0.1:8000 --template tokenizer_config.json\n  unjinja serve --upstream http://127.0.0.1:8081 --upstream-api llama.cpp --template model.gguf\n  unjinja serve --upstream https://gpu.internal --template small=small.jinja --template large=large.jinja\n\nEndpoints: /v1/chat/completions, /v1/messages, /v1/models, /health, /metrics.\n\nKeys come from files or from the environment: UNJINJA_API_KEY for clients, UNJINJA_UPSTREAM_API_KEY for the upstream. -v or UNJINJA_LOG=1 logs every request; prompts, answers and keys are never logged."
+    )]
+    Serve(serve::Arguments),
+    /// List the supported models, or the specs of a folder.
+    #[command(
+        after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table\n  unjinja list --overlay openai/gpt-oss-120b > my-model.overlay.toml"
+    )]
+    List {
+        /// List the specs of this folder, as a Markdown table or as JSON.
+        #[arg(long, value_name = "DIR")]
+        specs: Option<PathBuf>,
+        /// Print the overlay of this supported model, to be used for another template with the same format.
+        #[arg(long, value_name = "NAME", conflicts_with = "specs")]
+        overlay: Option<String>,
+        /// How to print.
+        #[arg(long, value_enum, default_value = "human")]
+        format: Format,
+    },
+    /// Print the completions for a shell.
+    #[command(
+        after_help = "Examples:\n  unjinja completions bash > ~/.local/share/bash-completion/completions/unjinja\n  unjinja completions zsh > ~/.zfunc/_unjinja\n  unjinja completions fish > ~/.config/fish/completions/unjinja.fish"
+    )]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// Runs the command with these arguments, of which the first is the name of the program, and returns its exit code. It writes to
+/// the standard streams of the process.
+///
+/// ```no_run
+/// let code = unjinja_cli::run(std::env::args_os());
+/// std::process::exit(code.into());
+/// ```
+pub fn run<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // `--help` and `--version` arrive here too; they go to standard output.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return code;
+        }
+    };
+    log::begin(cli.verbose);
+    cli.color.write_global();
+    match dispatch(&cli.command, Ui { quiet: cli.quiet }) {
+        Ok(()) | Err(Failure::BrokenPipe) => 0,
+        Err(failure) => {
+            for (index, message) in failure.messages().iter().enumerate() {
+                // A blank line keeps messages apart that have several lines.
+                if index > 0 && message.ends_with('\n') {
+                    anstream::eprintln!();
+                }
+                anstream::eprintln!("{} {}", paint(BAD, "error:"), visible::lines(message.trim_end()));
+            }
+            failure.code()
+        }
+    }
+}
+
+fn dispatch(command: &Command, ui: Ui) -> Done {
+    match command {
+        Command::Analyze(arguments) => analyze::run(arguments, ui),
+        Command::Check(arguments) => check::run(arguments, ui),
+        Command::Diff(arguments) => diff::run(arguments, ui),
+        Command::Verify(arguments) => verify::run(arguments, ui),
+        Command::Render(arguments) => render::run(arguments),
+        Command::Parse(arguments) => parse::run(arguments, ui),
+        Command::Grammar(arguments) => grammar::run(arguments),
+        Command::Codegen(arguments) => codegen::run(arguments, ui),
+        Command::Explain(arguments) => explain::run(arguments),
+        Command::Lint(arguments) => lint::run(arguments, ui),
+        Command::Export(arguments) => export::run(arguments, ui),
+        Command::Import(arguments) => import::run(arguments, ui),
+        #[cfg(feature = "fetch")]
+        Command::Fetch(arguments) => fetch::run(arguments, ui),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(arguments, ui),
+        Command::List { overlay: Some(name), .. } => list::overlay(name),
+        Command::List { specs: Some(folder), format, .. } => list::specs(folder, *format),
+        Command::List { format, .. } => list::models(*format),
+        Command::Completions { shell } => {
+            // Collected first, because the generator panics if its output is closed.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "unjinja", &mut script);
+            std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+            Ok(())
+        }
+    }
+}

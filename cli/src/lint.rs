@@ -1,0 +1,350 @@
+//! `unjinja lint`: finds faults of chat templates, and prints them for people, for programs, for a workflow of GitHub or for
+//! a pull request. What is a fault, the package `unjinja-export` decides.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use unjinja_analyzer::verify;
+use unjinja_build::{Source, SourceExt};
+use unjinja_export::lint::{
+    Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, Rule, Severity, lint, lint_response_template, syntax_error,
+};
+use unjinja_export::response_template::{Dialect, find};
+
+use crate::export::Reader;
+use crate::failure::{Done, Failure};
+use crate::parser_args::ParserArgs;
+use crate::report::{ReportFormat, github_message, github_property, markdown_code, markdown_pre, markdown_text};
+use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
+use crate::{input, models, output, visible};
+
+/// The arguments of `lint`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Templates: files, folders of them, or `-`.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Only this rule; may be given several times.
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    rule: Vec<Rule>,
+    /// Not this rule; may be given several times.
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    allow: Vec<Rule>,
+    /// The response template; by default the one in the template's own file, or beside it in `tokenizer_config.json` or
+    /// `response_template.json`.
+    #[arg(long, value_name = "FILE")]
+    response_template: Option<PathBuf>,
+    /// The reader for which the response template is written; may be given several times. Without it, all of them.
+    #[arg(long = "for", value_enum, value_name = "READER")]
+    readers: Vec<Reader>,
+    /// How many random conversations are tried with a response template.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
+    /// Print findings of this level and above.
+    #[arg(long, value_enum, default_value = "note")]
+    level: Level,
+    /// Exit with code 1 if there are warnings.
+    #[arg(long)]
+    strict: bool,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "human")]
+    format: ReportFormat,
+    #[command(flatten)]
+    parser: ParserArgs,
+}
+
+/// How bad a finding must be to be printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Level {
+    /// Everything.
+    Note,
+    /// Warnings and errors.
+    Warning,
+    /// Errors.
+    Error,
+}
+
+impl Level {
+    fn severity(self) -> Severity {
+        match self {
+            Level::Note => Severity::Note,
+            Level::Warning => Severity::Warning,
+            Level::Error => Severity::Error,
+        }
+    }
+}
+
+fn rule(id: &str) -> Result<Rule, String> {
+    Rule::named(id).ok_or_else(|| {
+        let ids: Vec<&str> = RULES.iter().chain(RESPONSE_RULES).map(|rule| rule.id).collect();
+        format!("there is no such rule; the rules are {}", ids.join(", "))
+    })
+}
+
+/// The findings about one template.
+struct Checked {
+    source: Source,
+    findings: Vec<Finding>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
+    let templates = input::templates(&arguments.paths)?;
+    arguments.parser.for_templates(templates.len())?;
+    let progress = ui.progress(templates.len());
+    let mut all = Vec::new();
+    for source in templates {
+        let source = source.map_err(|error| Failure::Input(error.to_string()))?;
+        progress.set_message(source.file());
+        let findings = of_template(&source, arguments)?;
+        progress.inc(1);
+        all.push(Checked { source, findings });
+    }
+    progress.finish_and_clear();
+    match arguments.format {
+        ReportFormat::Human => human(&all, ui)?,
+        ReportFormat::Json => output::json(&document(&all))?,
+        ReportFormat::Github => github(&all)?,
+        ReportFormat::Markdown => markdown(&all)?,
+    }
+    let least = if arguments.strict { Severity::Warning } else { Severity::Error };
+    let is_bad = |checked: &&Checked| checked.findings.iter().any(|finding| finding.severity >= least);
+    match all.iter().filter(is_bad).count() {
+        0 => Ok(()),
+        count => {
+            let what = if arguments.strict { "errors or warnings" } else { "errors" };
+            let templates = if count == 1 { "1 template has" } else { &format!("{count} templates have") };
+            Err(Failure::Found(format!("{templates} {what}")))
+        }
+    }
+}
+
+/// The findings that were asked for.
+fn of_template(source: &Source, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
+    let mut findings = match source.template() {
+        Err(error) => vec![syntax_error(&error)],
+        Ok(template) => {
+            let mut options = LintOptions::default();
+            if let Some(tokens) = &source.special_tokens {
+                options = options.special_tokens(tokens.clone());
+            }
+            if let Some(named) = arguments.parser.named()? {
+                options = options.spec(named.spec);
+            } else if is_corrected(source, arguments) {
+                // A template that cannot be analysed has its own finding.
+                match arguments.parser.spec_for(source) {
+                    Ok(corrected) => options = options.spec(corrected.spec),
+                    Err(Failure::Found(_)) => {}
+                    Err(failure) => return Err(failure),
+                }
+            }
+            lint(&template, &options)
+        }
+    };
+    findings.extend(of_response_template(source, arguments)?);
+    findings.retain(|finding| {
+        (arguments.rule.is_empty() || arguments.rule.contains(&finding.rule))
+            && !arguments.allow.contains(&finding.rule)
+            && finding.severity >= arguments.level.severity()
+    });
+    Ok(findings)
+}
+
+/// The findings about the response template of the same model, if it has one.
+fn of_response_template(source: &Source, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
+    let Some(response) = response_template(source, arguments.response_template.as_deref())? else {
+        return Ok(Vec::new());
+    };
+    // A template that cannot be parsed or analysed has its own finding.
+    let Ok(chat) = source.template() else { return Ok(Vec::new()) };
+    let spec = match arguments.parser.spec_for(source) {
+        Ok(corrected) => corrected.spec,
+        Err(Failure::Found(_)) => return Ok(Vec::new()),
+        Err(failure) => return Err(failure),
+    };
+    let all: Vec<Dialect> = arguments.readers.iter().map(|reader| reader.dialect()).collect();
+    let readers = if all.is_empty() { &Dialect::ALL[..] } else { &all };
+    let verification = verify(&chat, &spec, arguments.count, 1);
+    Ok(lint_response_template(&response, &chat, &spec, &verification, readers))
+}
+
+/// The response template that belongs to a chat template.
+fn response_template(source: &Source, named: Option<&Path>) -> Result<Option<Value>, Failure> {
+    if let Some(path) = named {
+        let name = path.display();
+        let document = input::json(path)?;
+        let found = find(&document).cloned();
+        return found
+            .map(Some)
+            .ok_or_else(|| Failure::Input(format!("{name}: there is no response template in this file")));
+    }
+    if input::is_stdin(&source.path) {
+        return Ok(None);
+    }
+    let beside = |name: &str| source.path.with_file_name(name);
+    for path in [source.path.clone(), beside("tokenizer_config.json"), beside("response_template.json")] {
+        if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
+            let document = input::json(&path)?;
+            if let Some(found) = find(&document) {
+                return Ok(Some(found.clone()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether an overlay applies to the template.
+fn is_corrected(source: &Source, arguments: &Arguments) -> bool {
+    let is_known = || models::overlay(&unjinja_analyzer::sha256(&source.text)).is_some();
+    arguments.parser.overlay().is_some() || source.overlay().exists() || is_known()
+}
+
+/// What shows that a finding is right: names, and texts for them.
+fn evidence(finding: &Finding) -> Vec<(&'static str, String)> {
+    match &finding.evidence {
+        Some(Evidence::Conversation { conversation, expected, actual }) => {
+            vec![("conversation", conversation.to_string()), ("expected", expected.clone()), ("actual", actual.clone())]
+        }
+        Some(Evidence::Output { output, written, read }) => {
+            vec![("output", format!("{output:?}")), ("written", written.clone()), ("read", read.clone())]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The message, with the readers that it is about.
+fn message(finding: &Finding) -> String {
+    match finding.readers.is_empty() {
+        true => finding.message.clone(),
+        false => format!("{}: {}", finding.readers.join(", "), finding.message),
+    }
+}
+
+/// How many findings of each severity there are, in words.
+fn counts(all: &[Checked]) -> String {
+    let of = |severity: Severity| {
+        all.iter().flat_map(|checked| &checked.findings).filter(|finding| finding.severity == severity).count()
+    };
+    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| match of(severity) {
+        1 => format!("1 {}", severity.name()),
+        count => format!("{count} {}s", severity.name()),
+    });
+    counts.join(", ")
+}
+
+fn human(all: &[Checked], ui: Ui) -> Done {
+    let mut out = anstream::stdout().lock();
+    for checked in all.iter().filter(|checked| !checked.findings.is_empty()) {
+        writeln!(out, "{}", paint(NAME, &visible::lines(&checked.source.place())))?;
+        for finding in &checked.findings {
+            let style = match finding.severity {
+                Severity::Error => BAD,
+                Severity::Warning => WARNING,
+                Severity::Note => FAINT,
+            };
+            let line = finding.line.map_or(String::new(), |line| format!(", line {line}"));
+            let kind = paint(style, finding.severity.name());
+            writeln!(out, "  {kind}: {}{line}: {}", finding.rule.id, visible::line(&message(finding)))?;
+            let mut row = |name: &str, text: &str| match text.is_empty() {
+                true => Ok(()),
+                false => writeln!(out, "    {} {}", paint(FAINT, &format!("{name:12}")), visible::line(text)),
+            };
+            for (name, text) in evidence(finding) {
+                row(name, &text)?;
+            }
+            row("to change", &finding.help)?;
+        }
+    }
+    if !ui.quiet {
+        let none = all.iter().all(|checked| checked.findings.is_empty());
+        let templates = if all.len() == 1 { "1 template".to_owned() } else { format!("{} templates", all.len()) };
+        let style = if none { GOOD } else { FAINT };
+        writeln!(out, "{}", paint(style, &format!("{templates}: {}", counts(all))))?;
+    }
+    Ok(())
+}
+
+fn document(all: &[Checked]) -> Value {
+    let rows = all.iter().map(|checked| {
+        let findings = checked.findings.iter().map(|finding| {
+            let nothing = || (Value::Null, Value::Null, Value::Null, Value::Null);
+            let (conversation, output, expected, actual) = match &finding.evidence {
+                Some(Evidence::Conversation { conversation, expected, actual }) => {
+                    (conversation.clone(), Value::Null, json!(expected), json!(actual))
+                }
+                Some(Evidence::Output { output, written, read }) => {
+                    (Value::Null, json!(output), json!(written), json!(read))
+                }
+                _ => nothing(),
+            };
+            json!({
+                "rule": finding.rule.id, "severity": finding.severity.name(), "target": finding.target.name(),
+                "readers": finding.readers, "message": finding.message, "help": finding.help, "line": finding.line,
+                "conversation": conversation, "output": output, "expected": expected, "actual": actual,
+            })
+        });
+        json!({
+            "template": checked.source.place(),
+            "special_tokens_known": checked.source.special_tokens.is_some(),
+            "findings": findings.collect::<Vec<Value>>(),
+        })
+    });
+    Value::Array(rows.collect())
+}
+
+/// Prints workflow commands, which GitHub shows as annotations.
+fn github(all: &[Checked]) -> Done {
+    let mut out = std::io::stdout().lock();
+    for checked in all {
+        let file = github_property(&checked.source.path.display().to_string());
+        for finding in &checked.findings {
+            let level = match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Note => "notice",
+            };
+            let mut message = message(finding);
+            for (name, text) in evidence(finding) {
+                message.push_str(&format!("\n{name}: {text}"));
+            }
+            if !finding.help.is_empty() {
+                message.push_str(&format!("\nTo change: {}", finding.help));
+            }
+            // The lines of a template in JSON or GGUF are no lines of that file.
+            let is_source = matches!(checked.source.path.extension().and_then(|e| e.to_str()), Some("json" | "gguf"));
+            let line = if is_source { 1 } else { finding.line.unwrap_or(1) };
+            let (title, message) = (github_property(finding.rule.id), github_message(&message));
+            writeln!(out, "::{level} file={file},line={line},title={title}::{message}")?;
+        }
+    }
+    Ok(())
+}
+
+fn markdown(all: &[Checked]) -> Done {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "### Chat templates: {}", counts(all))?;
+    for checked in all.iter().filter(|checked| !checked.findings.is_empty()) {
+        writeln!(out, "\n**{}**", markdown_text(&checked.source.place()))?;
+        for finding in &checked.findings {
+            let sign = match finding.severity {
+                Severity::Error => "🔴",
+                Severity::Warning => "🟡",
+                Severity::Note => "⚪",
+            };
+            let line = finding.line.map_or(String::new(), |line| format!(", line {line}"));
+            let (rule, message) = (markdown_code(finding.rule.id), markdown_text(&message(finding)));
+            writeln!(out, "\n{sign} {rule}{line}: {message}")?;
+            if !finding.help.is_empty() {
+                writeln!(out, "To change: {}.", markdown_text(&finding.help))?;
+            }
+            let lines: Vec<String> = evidence(finding).iter().map(|(name, text)| format!("{name:12} {text}")).collect();
+            if !lines.is_empty() {
+                let lines = lines.join("\n");
+                writeln!(out, "\n<details><summary>Example</summary>\n<pre>{}</pre></details>", markdown_pre(&lines))?;
+            }
+        }
+    }
+    Ok(())
+}
