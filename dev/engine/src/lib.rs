@@ -1,15 +1,11 @@
 //! The grammar engine of llama.cpp, byte by byte: whether it loads a grammar, which byte of a text it refuses, and
-//! whether a text is complete. For development only. This crate must never explain, repair or pre-check a grammar: its
-//! answers are those of the engine.
+//! whether a text is complete. And a model with random weights that samples under a grammar. For development only. This
+//! crate must never explain, repair or pre-check a grammar: its answers are those of the engine.
 
 #![forbid(unsafe_code)]
 
 use std::error::Error;
-use std::fs;
-use std::path::PathBuf;
-use std::process;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
@@ -19,7 +15,13 @@ use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::token::data::LlamaTokenData;
 use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 
+mod file;
+mod gguf;
+mod random_model;
 mod vocabulary;
+
+use file::ModelFile;
+pub use random_model::{RandomModel, Vocabulary};
 
 /// The engine with a vocabulary of bytes. Grammars may be loaded from several threads.
 pub struct Engine {
@@ -56,9 +58,9 @@ impl Engine {
     ///
     /// The file cannot be written, or llama.cpp does not load it.
     pub fn new() -> Result<Self, Box<dyn Error>> {
-        let file = ModelFile::write()?;
+        let file = ModelFile::write(&vocabulary::gguf())?;
         let parameters = LlamaModelParams::default().with_vocab_only(true);
-        Ok(Self { model: LlamaModel::load_from_file(backend()?, &file.path, &parameters)? })
+        Ok(Self { model: LlamaModel::load_from_file(backend()?, file.path(), &parameters)? })
     }
 
     /// A session under `grammar`, whose first rule is `root`.
@@ -128,7 +130,8 @@ impl Session<'_> {
 }
 
 impl Trigger {
-    fn pattern(&self) -> String {
+    /// It as a regular expression, as llama.cpp's server makes one of a word.
+    pub fn pattern(&self) -> String {
         match self {
             Self::Pattern(pattern) => pattern.clone(),
             Self::Word(word) => word.chars().fold(String::new(), |mut pattern, c| {
@@ -142,8 +145,12 @@ impl Trigger {
     }
 }
 
-/// llama.cpp is started once per process.
-fn backend() -> Result<&'static LlamaBackend, Box<dyn Error>> {
+/// llama.cpp, which is started once per process.
+///
+/// # Errors
+///
+/// It cannot be started.
+pub fn backend() -> Result<&'static LlamaBackend, Box<dyn Error>> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let start = || {
         let mut backend = LlamaBackend::init().map_err(|e| e.to_string())?;
@@ -151,26 +158,4 @@ fn backend() -> Result<&'static LlamaBackend, Box<dyn Error>> {
         Ok(backend)
     };
     Ok(BACKEND.get_or_init(start).as_ref().map_err(Clone::clone)?)
-}
-
-/// The model file; it exists until it is loaded.
-struct ModelFile {
-    path: PathBuf,
-}
-
-impl ModelFile {
-    fn write() -> Result<Self, std::io::Error> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("unjinja-engine-{}-{}.gguf", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let file = Self { path: std::env::temp_dir().join(name) };
-        fs::write(&file.path, vocabulary::gguf())?;
-        Ok(file)
-    }
-}
-
-impl Drop for ModelFile {
-    fn drop(&mut self) {
-        // It does no harm if a temporary file remains.
-        let _ = fs::remove_file(&self.path);
-    }
 }

@@ -1,8 +1,13 @@
-//! A model file with nothing but a vocabulary: one token per byte, and the three tokens that every model has. So the
-//! engine says for each byte whether the grammar allows it, and nothing has to be downloaded.
+//! A vocabulary of one token per byte, the three tokens that every model has, and special tokens and words on request. With
+//! it the engine says for each byte whether the grammar allows it, and nothing has to be downloaded.
+
+use crate::gguf::{File, Type, string};
 
 /// The token that ends a text.
 pub(crate) const END: i32 = 2;
+
+/// The token that begins a text.
+pub(crate) const BEGIN: i32 = 1;
 
 /// The token of a byte.
 pub(crate) fn token(byte: u8) -> i32 {
@@ -11,31 +16,52 @@ pub(crate) fn token(byte: u8) -> i32 {
 
 const FIRST_BYTE: i32 = 3;
 
+/// The first token behind those of the bytes.
+pub(crate) const FIRST_ADDED: i32 = FIRST_BYTE + 256;
+
 /// The types of tokens, as numbers of the file format.
 #[derive(Clone, Copy)]
 enum Kind {
+    Normal = 1,
     Unknown = 2,
     Control = 3,
     Byte = 6,
 }
 
-/// The types of values, as numbers of the file format.
-#[derive(Clone, Copy)]
-enum Type {
-    U32 = 4,
-    I32 = 5,
-    F32 = 6,
-    String = 8,
-    Array = 9,
+/// The tokens behind those of the bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Added {
+    /// The texts of special tokens, each once. The first ones are those that end a turn.
+    pub(crate) special: Vec<String>,
+    /// How many of them end a turn. GGUF has names for two.
+    pub(crate) ends: usize,
+    /// The texts of ordinary tokens.
+    pub(crate) words: Vec<String>,
 }
 
-/// The file, GGUF version 3.
-pub(crate) fn gguf() -> Vec<u8> {
-    let special = [("<unk>", Kind::Unknown), ("<s>", Kind::Control), ("</s>", Kind::Control)];
-    let mut tokens: Vec<(String, Kind)> = special.map(|(text, kind)| (text.to_owned(), kind)).into();
-    tokens.extend((0..=u8::MAX).map(|byte| (format!("<0x{byte:02X}>"), Kind::Byte)));
+impl Added {
+    /// How many tokens there are in the whole vocabulary.
+    pub(crate) fn size(&self) -> usize {
+        FIRST_ADDED as usize + self.special.len() + self.words.len()
+    }
+}
 
-    let mut file = File { bytes: Vec::new(), entries: 0 };
+/// A file with nothing but a vocabulary of bytes.
+pub(crate) fn gguf() -> Vec<u8> {
+    let mut file = File::default();
+    write(&mut file, &Added::default());
+    file.finish()
+}
+
+/// Writes the vocabulary.
+pub(crate) fn write(file: &mut File, added: &Added) {
+    let known = [("<unk>", Kind::Unknown), ("<s>", Kind::Control), ("</s>", Kind::Control)];
+    let mut tokens: Vec<(String, Kind)> = known.map(|(text, kind)| (text.to_owned(), kind)).into();
+    tokens.extend((0..=u8::MAX).map(|byte| (format!("<0x{byte:02X}>"), Kind::Byte)));
+    tokens.extend(added.special.iter().map(|text| (text.clone(), Kind::Control)));
+    // Files write a space like this.
+    tokens.extend(added.words.iter().map(|text| (text.replace(' ', "\u{2581}"), Kind::Normal)));
+
     file.text("general.architecture", "llama");
     file.text("tokenizer.ggml.model", "llama");
     file.list("tokenizer.ggml.tokens", Type::String, &tokens, |bytes, (text, _)| string(bytes, text));
@@ -43,56 +69,13 @@ pub(crate) fn gguf() -> Vec<u8> {
     file.list("tokenizer.ggml.token_type", Type::I32, &tokens, |bytes, (_, kind)| {
         bytes.extend((*kind as i32).to_le_bytes());
     });
-    for (key, id) in [("unknown_token_id", 0), ("bos_token_id", 1), ("eos_token_id", END.cast_unsigned())] {
-        file.number(&format!("tokenizer.ggml.{key}"), id);
+    for (key, id) in [("unknown_token_id", 0), ("bos_token_id", BEGIN), ("eos_token_id", END)] {
+        file.number(&format!("tokenizer.ggml.{key}"), id.cast_unsigned());
     }
-    file.finish()
-}
-
-/// The entries of a file.
-struct File {
-    bytes: Vec<u8>,
-    entries: u64,
-}
-
-impl File {
-    fn entry(&mut self, key: &str, kind: Type) -> &mut Vec<u8> {
-        self.entries += 1;
-        string(&mut self.bytes, key);
-        self.bytes.extend((kind as u32).to_le_bytes());
-        &mut self.bytes
+    for (key, id) in ["eot_token_id", "eom_token_id"].iter().zip(FIRST_ADDED..).take(added.ends) {
+        file.number(&format!("tokenizer.ggml.{key}"), id.cast_unsigned());
     }
-
-    fn text(&mut self, key: &str, value: &str) {
-        string(self.entry(key, Type::String), value);
+    for key in ["add_bos_token", "add_space_prefix"] {
+        file.flag(&format!("tokenizer.ggml.{key}"), false);
     }
-
-    fn number(&mut self, key: &str, value: u32) {
-        self.entry(key, Type::U32).extend(value.to_le_bytes());
-    }
-
-    fn list<T>(&mut self, key: &str, kind: Type, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
-        let bytes = self.entry(key, Type::Array);
-        bytes.extend((kind as u32).to_le_bytes());
-        bytes.extend((items.len() as u64).to_le_bytes());
-        for item in items {
-            write(bytes, item);
-        }
-    }
-
-    /// The whole file: magic number, version, no tensors, the entries, and padding up to the place of tensors.
-    fn finish(self) -> Vec<u8> {
-        let mut whole = b"GGUF".to_vec();
-        whole.extend(3_u32.to_le_bytes());
-        whole.extend(0_u64.to_le_bytes());
-        whole.extend(self.entries.to_le_bytes());
-        whole.extend(self.bytes);
-        whole.resize(whole.len().next_multiple_of(32), 0);
-        whole
-    }
-}
-
-fn string(bytes: &mut Vec<u8>, text: &str) {
-    bytes.extend((text.len() as u64).to_le_bytes());
-    bytes.extend(text.as_bytes());
 }
