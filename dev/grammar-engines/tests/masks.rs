@@ -1,0 +1,79 @@
+//! Sentences that are drawn with the masks of one engine are accepted by the other two and read by the parser.
+
+mod support;
+
+use support::{All, Engines, Failure, demands_calls, models};
+use unjinja_grammar_engines::Verdict;
+use unjinja_runtime::{ChatParser, Options};
+use unjinja_testkit::grammars::{requests, tools};
+use unjinja_testkit::random::Random;
+
+/// For each grammar: the number of sentences that each engine draws.
+const OF_EACH: usize = 2;
+
+#[test]
+fn sentences_of_one_engine_are_accepted_by_the_others() -> Result<(), Failure> {
+    let engines = Engines::new()?;
+    let tools = tools()?;
+    let mut random = Random::new(17);
+    let (mut drawn, mut given_up, mut read, mut wrong) = ([0, 0], 0, 0, String::new());
+    for parser in &models()? {
+        // Only grammars for the whole turn can be compared.
+        for (what, offered, options) in requests(&tools) {
+            let name = format!("{}, {what}", parser.info().name);
+            let Some(all) = All::make(&engines, parser, offered, &options)? else { continue };
+            if all.gbnf.lazy || what == "no tool" {
+                continue;
+            }
+            for sentence in all.sentences(drawn[0] as u64, 200).take(OF_EACH) {
+                // Free text never runs into a marker by chance. So the sentences begin like those of the GBNF.
+                let chars = sentence.chars().count();
+                let begin: String = sentence.chars().take(chars * 3 / 5 + random.below(chars / 3 + 1)).collect();
+                let length = random.below(20);
+                let found = [
+                    all.xgrammar.sample(&begin, length, |most| random.below(most)),
+                    all.llguidance.sample(&begin, length, |most| random.below(most)),
+                ];
+                for (engine, found) in found.into_iter().enumerate() {
+                    let by = ["xgrammar", "llguidance"][engine];
+                    let text = match found {
+                        Ok(Some(text)) => text,
+                        Ok(None) => {
+                            given_up += 1;
+                            continue;
+                        }
+                        Err(why) => {
+                            wrong.push_str(&format!("{name}: {by}: {why:.400} after {begin:?}\n"));
+                            continue;
+                        }
+                    };
+                    drawn[engine] += 1;
+                    let mut recogniser = all.rules.recogniser();
+                    let gbnf = recogniser.push(&text).is_ok() && recogniser.complete();
+                    let others = match engine {
+                        0 => all.llguidance.read(&text) == Ok(Verdict::Complete),
+                        _ => all.xgrammar.read(&text) == Verdict::Complete,
+                    };
+                    if !gbnf || !others {
+                        wrong.push_str(&format!("{name}: of {by}: gbnf {gbnf}, the other {others}: {text:?}\n"));
+                    }
+                    if demands_calls(&parser.info().name, what) {
+                        read += 1;
+                        let told = Options::new().generation_prompt(&all.gbnf.prefill);
+                        let told = if let Some(tools) = offered { told.tools(tools) } else { told };
+                        if parser.parse(text.as_str().into(), &told).tool_calls.is_empty() {
+                            wrong.push_str(&format!("{name}: of {by}: the parser finds no call in {text:?}\n"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let [xgrammar, llguidance] = drawn;
+    println!(
+        "{xgrammar} sentences of xgrammar and {llguidance} of llguidance are accepted by the other two, {read} read as calls; {given_up} were not completed"
+    );
+    assert!(wrong.is_empty(), "{} answers differ:\n{wrong}", wrong.lines().count());
+    assert!(xgrammar > 100 && llguidance > 100, "{drawn:?}");
+    Ok(())
+}
