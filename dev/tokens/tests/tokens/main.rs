@@ -1,0 +1,23 @@
+//! Feeds parsers with the tokens of real tokenizers.
+//!
+//! - `vocabulary`: a tokenizer of Hugging Face: a text becomes tokens, each with its bytes.
+//! - `byte_level`: makes tokenizers for a template: one token for each byte, and tokens that are learnt from turns.
+//! - `released`: the tokenizers of released models, which `.ci/tokenizers` fetches, and the templates that they belong to.
+//! - `feed`: pushes tokens into a parser, and says what has to come out.
+//! - `checks`: what has to hold for a template and a tokenizer.
+//! - `turns`: turns that a template writes.
+//!
+//! The tests are in `own_templates` (our templates), `corpus_templates` (released templates with their own tokenizers) and
+//! `stripped` (outputs from which a server has removed the special tokens).
+
+mod byte_level;
+mod checks;
+mod corpus_templates;
+mod feed;
+mod own_templates;
+mod released;
+mod stripped;
+mod turns;
+mod vocabulary;
+
+use unjinja_testkit::Failure;

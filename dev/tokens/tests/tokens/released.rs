@@ -1,0 +1,42 @@
+//! The tokenizers of released models that `.ci/tokenizers` has fetched, and the templates that they belong to.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use unjinja_testkit::root;
+
+use crate::Failure;
+use crate::vocabulary::Vocabulary;
+
+/// A tokenizer and the templates of the corpus that it belongs to, as `FOLDER/FILE`.
+pub struct Released {
+    pub name: String,
+    pub vocabulary: Vocabulary,
+    pub templates: Vec<String>,
+}
+
+/// The tokenizers that are at hand. A line on standard error names the others; with `UNJINJA_TOKENIZERS=required` they are an
+/// error.
+pub fn released() -> Result<Vec<Released>, Failure> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let list = fs::read_to_string(root().join("dev/tokens/tests/tokens/released.tsv"))?;
+    let mut found = Vec::new();
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, package, _, templates] = fields[..] else { return Err(format!("not four fields: {line}").into()) };
+        let path = target.join("tokenizers").join(name).join(package).join("tokenizer.json");
+        if !path.is_file() {
+            if std::env::var("UNJINJA_TOKENIZERS").is_ok_and(|value| value == "required") {
+                return Err(format!("no tokenizer at {}: run .ci/tokenizers", path.display()).into());
+            }
+            // Not `eprintln!`: the test harness would capture it and show nothing of a test that passes.
+            writeln!(std::io::stderr(), "SKIPPED: the tokenizer {name} is not at hand: run .ci/tokenizers")?;
+            continue;
+        }
+        let vocabulary = Vocabulary::new(serde_json::from_str(&fs::read_to_string(path)?)?)?;
+        let templates = templates.split(' ').map(str::to_owned).collect();
+        found.push(Released { name: name.to_owned(), vocabulary, templates });
+    }
+    Ok(found)
+}
