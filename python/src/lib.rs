@@ -1,0 +1,53 @@
+//! The Python module `unjinja._lib`. The classes that Python sees are in the files of their names; `python/unjinja` adds what
+//! is better written in Python.
+//!
+//! There is no global state. A stream can move between threads, and long work is done without the interpreter's lock.
+
+mod error;
+mod event;
+mod grammar;
+mod json;
+mod message;
+mod model;
+mod openai;
+mod options;
+mod prompt;
+mod stream;
+mod tools;
+mod turn;
+
+/// What `import unjinja` is made of.
+#[pyo3::pymodule(gil_used = false)]
+mod _lib {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::error::{GrammarError, LoadError, RenderError, RequestError, ToolsError, UnjinjaError};
+    #[pymodule_export]
+    use crate::event::Event;
+    #[pymodule_export]
+    use crate::grammar::Grammar;
+    #[pymodule_export]
+    use crate::message::{Diagnostic, Message, ToolCall};
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::openai::OpenAIChunks;
+    #[pymodule_export]
+    use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::tools::Tools;
+
+    /// Runs the command `unjinja` with these arguments, without the name of the program. Returns the exit code.
+    #[pyfunction]
+    fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+        let name = std::iter::once(std::ffi::OsString::from("unjinja"));
+        // Long work, which may also serve requests: other threads go on.
+        py.detach(|| unjinja_cli::run(name.chain(arguments)))
+    }
+
+    #[pymodule_init]
+    fn version(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

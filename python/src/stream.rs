@@ -1,0 +1,148 @@
+//! A turn that arrives in pieces, as Python sees it.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use unjinja_dynamic::{Channel, Event as RustEvent, Model, Options};
+use unjinja_server::TemplateNeeds;
+
+use crate::event::Event;
+use crate::json;
+use crate::message::Message;
+use crate::openai::OpenAIChunks;
+use crate::turn::{Step, Turn, chunk};
+
+/// A parser in the middle of a turn. However the text is cut, the events add up to the same message, and no event is taken
+/// back. A stream may be used from several threads, one after the other.
+///
+/// >>> from unjinja import Model
+/// >>> stream = Model.known("qwen_qwen3_0_6b").stream()
+/// >>> [event for piece in ["<think>\nHm", ".\n</th", "ink>\n\nYes."] for event in stream.push(piece)] + stream.finish()
+/// [Event.Reasoning('Hm'), Event.Reasoning('.'), Event.Content('Yes.')]
+/// >>> stream.message.content
+/// 'Yes.'
+#[pyclass(frozen, module = "unjinja")]
+pub(crate) struct Stream(Arc<Turn>);
+
+/// Makes the events of a push for Python.
+struct Events<'py> {
+    py: Python<'py>,
+    list: Vec<Event>,
+    error: Option<PyErr>,
+}
+
+impl<'py> Events<'py> {
+    fn add(&mut self, event: &RustEvent<'_>) {
+        match Event::new(self.py, event) {
+            Ok(event) => self.list.extend(event),
+            Err(error) => self.error = Some(error),
+        }
+    }
+
+    fn list(self) -> PyResult<Vec<Event>> {
+        self.error.map_or(Ok(self.list), Err)
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(model: &Model, options: &Options) -> Self {
+        Self(Arc::new(Turn::new(model, options)))
+    }
+
+    fn events(&self, py: Python<'_>, step: Step<'_>) -> PyResult<Vec<Event>> {
+        let mut events = Events { py, list: Vec::new(), error: None };
+        self.0.run(step, |event| events.add(event));
+        events.list()
+    }
+}
+
+#[pymethods]
+impl Stream {
+    /// More of the model's output, cut anywhere: a text, or bytes. Returns the events, often none or one.
+    fn push(&self, py: Python<'_>, piece: &Bound<'_, PyAny>) -> PyResult<Vec<Event>> {
+        self.events(py, Step::Push(chunk(piece)?))
+    }
+
+    /// The model's next token: its text, or its bytes, because many tokens end inside a character. `special` says whether it is a
+    /// special token of the tokenizer.
+    #[pyo3(signature = (token, special=false))]
+    fn push_token(&self, py: Python<'_>, token: &Bound<'_, PyAny>, special: bool) -> PyResult<Vec<Event>> {
+        self.events(py, Step::Token(chunk(token)?, special))
+    }
+
+    /// The output is over. Text that was held back comes out, and everything that is open ends.
+    fn finish(&self, py: Python<'_>) -> PyResult<Vec<Event>> {
+        self.events(py, Step::Finish)
+    }
+
+    /// Makes the parser new, for another turn with the same options. Returns the bytes that were pushed and not settled.
+    fn reset<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.reset())
+    }
+
+    /// What the events so far add up to.
+    #[getter]
+    fn message(&self) -> Message {
+        Message(self.0.state().message.clone())
+    }
+
+    /// What is being read: `reasoning` or `content`. None inside a call and behind the end of the turn.
+    #[getter]
+    fn channel(&self) -> Option<&'static str> {
+        match self.0.state().stream.channel()? {
+            Channel::Reasoning => Some("reasoning"),
+            Channel::Content => Some("content"),
+            Channel::Unparsed => None,
+        }
+    }
+
+    /// How many tokens were pushed with `push_token`: a dict with `reasoning` and `content`.
+    #[getter]
+    fn token_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let counts = self.0.state().stream.token_counts();
+        json::to_python(py, &serde_json::json!({"reasoning": counts.reasoning, "content": counts.content}))
+    }
+
+    /// Writes what this stream reads as OpenAI's chunks. `model` is the name in the chunks; `reasoning` is the name of the field
+    /// for reasoning; `close_arguments` completes the arguments of a call that was cut short.
+    #[pyo3(signature = (
+        *, model=None, id=None, created=None, reasoning="reasoning_content", include_usage=false, diagnostics=false,
+        close_arguments=false,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn openai_chunks(
+        this: &Bound<'_, Self>,
+        model: Option<&str>,
+        id: Option<String>,
+        created: Option<u64>,
+        reasoning: &str,
+        include_usage: bool,
+        diagnostics: bool,
+        close_arguments: bool,
+    ) -> PyResult<OpenAIChunks> {
+        let own = &this.get().0.model;
+        let mut writer = OpenAIChunks::writer(model.unwrap_or(own.name()), &TemplateNeeds::of(own.spec()), reasoning)?
+            .include_usage(include_usage)
+            .diagnostics(diagnostics);
+        if let Some(id) = id {
+            writer = writer.id(id);
+        }
+        if let Some(seconds) = created {
+            writer = writer.created(seconds);
+        }
+        if close_arguments {
+            writer = writer.close_arguments();
+        }
+        Ok(OpenAIChunks::new(Arc::clone(&this.get().0), writer))
+    }
+
+    /// The events of the pieces that an asynchronous iterator gives: `async for event in stream.read(pieces)`.
+    fn read<'py>(this: &Bound<'py, Self>, pieces: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("unjinja._read")?.getattr("read")?.call1((this, pieces))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Stream({}, {:?})", self.0.model.name(), self.0.state().stream)
+    }
+}

@@ -1,0 +1,90 @@
+//! The parser of a turn, which streams and chunks of OpenAI share.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use unjinja_dynamic::{Chunk, Event, Message, Model, ModelStream, Options};
+
+/// A turn that is being read.
+pub(crate) struct Turn {
+    pub(crate) model: Model,
+    options: Options,
+    state: Mutex<State>,
+}
+
+pub(crate) struct State {
+    pub(crate) stream: ModelStream,
+    /// What the events add up to so far.
+    pub(crate) message: Message,
+    /// The output is over.
+    finished: bool,
+}
+
+/// A step of a stream.
+pub(crate) enum Step<'a> {
+    Push(Chunk<'a>),
+    Token(Chunk<'a>, bool),
+    Finish,
+}
+
+/// A piece of output: a text, or bytes cut anywhere.
+pub(crate) fn chunk<'a>(piece: &'a Bound<'_, PyAny>) -> PyResult<Chunk<'a>> {
+    if let Ok(text) = piece.cast::<PyString>() {
+        return Ok(Chunk::from(text.to_str()?));
+    }
+    if let Ok(bytes) = piece.cast::<PyBytes>() {
+        return Ok(Chunk::from(bytes.as_bytes()));
+    }
+    let kind = piece.get_type().name()?.to_string();
+    Err(PyTypeError::new_err(format!("piece: expected str or bytes, found {kind}")))
+}
+
+impl Turn {
+    pub(crate) fn new(model: &Model, options: &Options) -> Self {
+        let state = State { stream: model.stream(options), message: Message::default(), finished: false };
+        Self { model: model.clone(), options: options.clone(), state: Mutex::new(state) }
+    }
+
+    /// Makes the parser new. Returns the bytes that were pushed and not settled.
+    pub(crate) fn reset(&self) -> Vec<u8> {
+        let mut state = self.state();
+        (state.message, state.finished) = (Message::default(), false);
+        state.stream.reset()
+    }
+
+    /// A push that failed half-way leaves a parser that can go on, so a poisoned lock is no error.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a step of the stream, and passes on its events.
+    pub(crate) fn run(&self, step: Step<'_>, mut sink: impl FnMut(&Event<'_>)) {
+        let State { stream, message, finished } = &mut *self.state();
+        let over = matches!(step, Step::Finish);
+        if *finished && !over {
+            // As the stream itself does.
+            *message = Message::default();
+        }
+        let first_end = over && !*finished;
+        *finished = over;
+        let mut deliver = |event: Event<'_>| {
+            message.apply(&event);
+            sink(&event);
+        };
+        match step {
+            Step::Push(piece) => stream.push(piece, &mut deliver),
+            Step::Token(token, special) => stream.push_token(token, special, &mut deliver),
+            Step::Finish => stream.finish(&mut deliver),
+        }
+        if first_end {
+            let before = message.diagnostics.len();
+            message.note_stripped_tokens(self.model.parser().program(), &self.options);
+            // It concerns the whole output, so it stands behind all others.
+            for noted in &message.diagnostics[before..] {
+                sink(&Event::Diagnostic(noted.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+"""The command that the wheel contains."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from shared import ROOT
+
+COMMAND = [sys.executable, "-m", "unjinja"]
+
+
+def run(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], input=text, capture_output=True, encoding="utf-8", check=False)
+
+
+def test_it_is_complete() -> None:
+    shown = run("--help")
+    assert shown.returncode == 0
+    for command in ("analyze", "check", "explain", "export", "grammar", "import", "lint", "parse", "serve", "verify"):
+        assert f"\n  {command} " in shown.stdout, command
+    assert run("--version").stdout == f"unjinja {__import__('unjinja').__version__}\n"
+
+
+def test_it_parses_and_has_exit_codes(tmp_path: Path) -> None:
+    template = str(ROOT / "templates" / "qwen3.jinja")
+    answer = run("parse", "--template", template, "--format", "openai", "-", text="<think>\nHm.\n</think>\n\nYes.")
+    assert answer.returncode == 0, answer
+    assert json.loads(answer.stdout)["choices"][0]["message"]["content"] == "Yes."
+    assert run("nonsense").returncode == 2
+    missing = run("analyze", str(tmp_path / "missing.jinja"))
+    assert missing.returncode == 2 and "error:" in missing.stderr
+
+
+def test_the_script_is_installed() -> None:
+    script = Path(sys.executable).with_name("unjinja")
+    assert b"qwen" in subprocess.run([script, "list"], capture_output=True, check=True).stdout

@@ -1,0 +1,107 @@
+"""Loading, rendering, parsing and grammars."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared import ROOT, TEMPLATES, WEATHER
+
+import unjinja
+from unjinja import Model, Prompt, Tools
+
+CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris", "days": 2}}\n</tool_call>'
+
+
+def test_a_turn_comes_back(qwen3: Model) -> None:
+    prompt = qwen3.render([{"role": "user", "content": "Rain?"}], tools=WEATHER)
+    assert isinstance(prompt, Prompt) and prompt.endswith(prompt.turn)
+    assert prompt.turn == "<|im_start|>assistant\n"
+    message = qwen3.parse(f"<think>\nHm.\n</think>\n\nLet me look.\n{CALL}<|im_end|>", tools=WEATHER, prompt=prompt)
+    assert message.to_dict() == {
+        "role": "assistant",
+        "content": "Let me look.",
+        "reasoning_content": "Hm.",
+        "tool_calls": [
+            {"type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris", "days": 2}'}}
+        ],
+    }
+    (call,) = message.tool_calls
+    assert (call.name, call.complete, call.id) == ("get_weather", True, None)
+    assert call.arguments_value() == {"city": "Paris", "days": 2}
+    assert message.diagnostics == []
+
+
+def test_variables_of_the_template_and_thinking(qwen3: Model) -> None:
+    messages = [{"role": "user", "content": "Rain?"}]
+    off = qwen3.render(messages, thinking=False)
+    assert off == qwen3.render(messages, enable_thinking=False)
+    assert off.turn == "<|im_start|>assistant\n<think>\n\n</think>\n\n"
+    assert qwen3.parse("Yes.", prompt=off).content == "Yes."
+    assert qwen3.render(messages, add_generation_prompt=False).turn == ""
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_every_template_is_the_same_by_file_text_and_spec(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    overlay = path.with_suffix(".overlay.toml")
+    overlay_text = overlay.read_text(encoding="utf-8") if overlay.is_file() else None
+    by_file = Model.from_pretrained(path)
+    by_text = Model.from_template(text, name=path.stem, overlay=overlay_text)
+    assert by_file.status == by_text.status != "unsupported"
+    assert (by_file.gaps == []) == (by_file.status == "supported")
+    assert by_file.template == text
+    by_spec = Model.from_spec(by_file.spec)
+    output = "A text <tool_call> with {markup}."
+    assert by_file.parse(output) == by_text.parse(output) == by_spec.parse(output)
+
+
+def test_a_folder_of_a_pretrained_model(tmp_path: Path) -> None:
+    template = (ROOT / "templates" / "qwen3.jinja").read_text(encoding="utf-8")
+    config = {"chat_template": template, "eos_token": "<|im_end|>"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert Model.from_pretrained(tmp_path).status == "supported"
+    assert Model.from_pretrained(str(tmp_path / "tokenizer_config.json")).status == "supported"
+    cache = tmp_path / "cache"
+    first = Model.from_template(template + "{# another #}", cache=cache)
+    assert len(list(cache.iterdir())) == 1
+    assert Model.from_template(template + "{# another #}", cache=cache).spec == first.spec
+
+
+def test_grammars(qwen3: Model) -> None:
+    grammar = qwen3.grammar(WEATHER, tool_choice="required")
+    assert grammar.text.startswith("root ::=") or "\nroot ::=" in grammar.text
+    assert not grammar.lazy and grammar.widened == []
+    assert "<tool_call>" in grammar.preserved_tokens and "<|im_end|>" in grammar.stops
+    lazy = qwen3.grammar(Tools(WEATHER))
+    assert lazy.lazy and [kind for kind, _ in lazy.triggers] == ["word"]
+    tag = qwen3.grammar(WEATHER, "xgrammar", tool_choice="required")
+    assert json.loads(tag.text)["type"] == "structural_tag" and not tag.lazy
+    lark = qwen3.grammar(WEATHER, "llguidance", tool_choice="required")
+    assert "start:" in lark.text
+    with pytest.raises(unjinja.RequestError, match="llguidance"):
+        qwen3.grammar(WEATHER, "ebnf")  # type: ignore[arg-type]
+    named: dict[str, Any] = {"type": "function", "function": {"name": "get_weather"}}
+    assert "get_weather" in qwen3.grammar(WEATHER, tool_choice=named).text
+    with pytest.raises(unjinja.GrammarError, match="no tool is offered"):
+        qwen3.grammar([], tool_choice="required")
+    with pytest.raises(unjinja.GrammarError, match="get_time"):
+        qwen3.grammar(WEATHER, tool_choice={"type": "function", "function": {"name": "get_time"}})
+
+
+def test_prompts_can_be_copied_and_pickled() -> None:
+    prompt = Prompt("abc", "c")
+    for other in (copy.copy(prompt), pickle.loads(pickle.dumps(prompt))):
+        assert (other, other.turn) == ("abc", "c")
+
+
+def test_text_that_is_no_utf8(qwen3: Model) -> None:
+    message = qwen3.parse(b"caf\xe9")
+    assert message.content == "caf\ufffd"
+    assert [diagnostic.kind for diagnostic in message.diagnostics] == ["invalid_utf8"]
+    with pytest.raises(UnicodeEncodeError):
+        qwen3.parse("\ud800")

@@ -1,0 +1,167 @@
+"""Streams: events, chunks of OpenAI, tokens, threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared import TEMPLATES, WEATHER, load
+
+import unjinja
+from unjinja import Event, Model
+
+OUTPUT = (
+    "<think>\nHm, é.\n</think>\n\nLet me look.\n"
+    '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+)
+
+
+def test_events_can_be_matched(qwen3: Model) -> None:
+    stream = qwen3.stream(tools=WEATHER)
+    read: list[Any] = []
+    for event in stream.push(OUTPUT) + stream.finish():
+        match event:
+            case Event.Reasoning(text) | Event.Content(text):
+                read.append(text)
+            case Event.ToolCallStart(index, name, id):
+                read.append((index, name, id))
+            case Event.ToolCallArguments(index, json):
+                read.append((index, json))
+            case Event.ToolCallEnd(index, complete):
+                read.append((index, complete))
+    assert read == ["Hm, é.", "Let me look.", (0, "get_weather", None), (0, '{"city": "Paris"}'), (0, True)]
+    assert repr(Event.ToolCallStart(0, "f")) == "Event.ToolCallStart(0, 'f')"
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_every_cut_gives_the_same_message(path: Path) -> None:
+    model = load(path)
+    conversation = [
+        {"role": "user", "content": "Rain?"},
+        {"role": "assistant", "content": "Perhaps. <b>é</b>"},
+    ]
+    before = model.render(conversation[:1])
+    whole = model.render(conversation, add_generation_prompt=False)
+    output = whole[len(before) - len(before.turn) :].removeprefix(before.turn)
+    expected = model.parse(output, prompt=before)
+    assert "é" in expected.content + expected.reasoning_content
+    data = output.encode()
+    for size in (1, 2, 3, 5, 7):
+        stream = model.stream(prompt=before)
+        for at in range(0, len(data), size):
+            stream.push(data[at : at + size])
+        stream.finish()
+        assert stream.message == expected
+
+
+def assemble(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a client makes of the chunks."""
+    message: dict[str, Any] = {}
+    for chunk in chunks:
+        for choice in chunk["choices"]:
+            delta = choice["delta"]
+            for key in ("role", "content", "reasoning_content"):
+                if delta.get(key):
+                    message[key] = message.get(key, "") + delta[key]
+            for call in delta.get("tool_calls", []):
+                calls = message.setdefault("tool_calls", [])
+                if call["index"] == len(calls):
+                    calls.append({"id": call["id"], "name": call["function"]["name"], "arguments": ""})
+                calls[call["index"]]["arguments"] += call["function"]["arguments"]
+    return message
+
+
+def test_chunks_of_openai_add_up(qwen3: Model) -> None:
+    chunks = qwen3.stream(tools=WEATHER).openai_chunks(model="m", id="chatcmpl-1", created=5, include_usage=True)
+    written = [chunk for at in range(0, len(OUTPUT), 3) for chunk in chunks.push(OUTPUT[at : at + 3])]
+    last = chunks.finish("stop", {"prompt_tokens": 3, "completion_tokens": 4})
+    message = assemble(written + last)
+    assert message.pop("tool_calls")[0].items() >= {"name": "get_weather", "arguments": '{"city": "Paris"}'}.items()
+    assert message == {"role": "assistant", "content": "Let me look.", "reasoning_content": "Hm, é."}
+    assert {chunk["id"] for chunk in written + last} == {"chatcmpl-1"}
+    assert last[-2]["choices"][0]["finish_reason"] == "tool_calls"
+    assert last[-1]["usage"]["total_tokens"] == 7
+    with pytest.raises(unjinja.RequestError, match="reasoning_content"):
+        qwen3.stream().openai_chunks(reasoning="thoughts")  # type: ignore[arg-type]
+
+
+def test_a_call_that_is_cut_short(qwen3: Model) -> None:
+    chunks = qwen3.stream(tools=WEATHER).openai_chunks(close_arguments=True)
+    written = chunks.push(OUTPUT[: OUTPUT.index("ris")]) + chunks.finish("length")
+    assert assemble(written)["tool_calls"][0]["arguments"] == '{"city": "Pa"}'
+    assert written[-1]["choices"][0]["finish_reason"] == "length"
+
+
+def test_tokens_that_spell_a_marker(qwen3: Model) -> None:
+    stream = qwen3.stream(tools=WEATHER, special_tokens=["<|im_end|>"])
+    stream.push_token("A <|im_end|> in a page.")
+    stream.push_token("<|im_end|>", special=True)
+    stream.finish()
+    assert stream.message.content == "A <|im_end|> in a page."
+    assert stream.token_counts == {"reasoning": 0, "content": 1}
+
+
+def test_tokens_that_end_inside_a_character(qwen3: Model) -> None:
+    stream = qwen3.stream()
+    for token in (b"Z\xc3", b"\xbcri", "ch"):
+        stream.push_token(token)
+    assert stream.channel == "content"
+    stream.finish()
+    assert (stream.message.content, stream.token_counts["content"]) == ("Zürich", 3)
+
+
+def test_the_channel_says_whether_the_reasoning_is_over(qwen3: Model) -> None:
+    stream = qwen3.stream(thinking=True)
+    seen = []
+    for piece in ("<think>\nHm.", " And", "\n</think>\n\nYes.", " No."):
+        stream.push(piece)
+        seen.append(stream.channel)
+    assert seen == ["reasoning", "reasoning", "content", "content"]
+
+
+def test_the_turn_of_a_prompt_that_is_only_text(qwen3: Model) -> None:
+    prompt = qwen3.render([{"role": "user", "content": "Rain?"}], thinking=False)
+    assert qwen3.turn_of(str(prompt)) == prompt.turn
+    assert qwen3.parse("Yes.", prompt=str(prompt)) == qwen3.parse("Yes.", prompt=prompt)
+
+
+def test_a_new_turn(qwen3: Model) -> None:
+    stream = qwen3.stream()
+    stream.push("Well<tool")
+    assert stream.reset() == b"<tool"
+    stream.push("Yes.")
+    stream.finish()
+    assert stream.message.content == "Yes."
+
+
+def test_pieces_that_arrive_asynchronously(qwen3: Model) -> None:
+    async def pieces() -> AsyncIterator[str | bytes]:
+        for piece in ("Hel", b"lo", "!"):
+            await asyncio.sleep(0)
+            yield piece
+
+    async def read() -> list[Event]:
+        return [event async for event in qwen3.stream().read(pieces())]
+
+    events = asyncio.run(read())
+    assert "".join(event.text for event in events if isinstance(event, Event.Content)) == "Hello!"
+
+
+def test_streams_move_between_threads(qwen3: Model) -> None:
+    expected = qwen3.parse(OUTPUT, tools=WEATHER)
+    streams = [qwen3.stream(tools=WEATHER) for _ in range(16)]
+    data = OUTPUT.encode()
+    for at in range(0, len(data), 11):
+        # Each piece is pushed by another thread.
+        threads = [threading.Thread(target=stream.push, args=(data[at : at + 11],)) for stream in streams]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for stream in streams:
+        stream.finish()
+        assert stream.message == expected

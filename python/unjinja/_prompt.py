@@ -1,0 +1,23 @@
+"""Prompts: texts that know where the assistant's turn begins."""
+
+from __future__ import annotations
+
+
+class Prompt(str):
+    """A rendered prompt. It is a `str`; `turn` is what it has of the assistant's turn.
+
+    >>> prompt = Prompt("<user>Hello<assistant>", "<assistant>")
+    >>> prompt.turn
+    '<assistant>'
+    """
+
+    turn: str
+
+    def __new__(cls, text: str, turn: str) -> Prompt:
+        prompt = super().__new__(cls, text)
+        prompt.turn = turn
+        return prompt
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """What `pickle` and `copy` make the prompt of."""
+        return (str(self), self.turn)
