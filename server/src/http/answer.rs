@@ -284,9 +284,11 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mps
         let Some(on) = turn_on else {
             if let Some(ended) = ended {
                 note(&state, &model, &ended);
-                if send.send(Part::Complete).await.is_ok() {
+                // The end is recorded before it is sent: a client that has the whole answer finds it in the metrics.
+                if let Ok(place) = send.reserve().await {
                     let status = error.as_ref().map_or(200, |trouble: &Trouble| trouble.error.status());
                     guard.end(status, error.map(|trouble| trouble.kind.to_owned()), ended.own);
+                    place.send(Part::Complete);
                 }
             }
             return;
