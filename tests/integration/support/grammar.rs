@@ -126,6 +126,13 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
             let required = options().tool_choice(ToolChoice::Required);
             grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &required)?);
         }
+        // A server ends the output where a stop text begins: all of the turn has to stand before it.
+        for stop in grammars.iter().flat_map(|grammar| &grammar.stops) {
+            if let Some((_, after)) = turn.body.split_once(stop.as_str()).filter(|(_, after)| !after.trim().is_empty())
+            {
+                problems.push(format!("{name}: {stop:?} stands inside a turn, before {after:?}"));
+            }
+        }
         for grammar in grammars.iter().filter(|grammar| !grammar.text.is_empty()) {
             let rules = load(grammar).map_err(|error| format!("{name}: {error}"))?;
             if let Some(why) = refuses(grammar, &rules, &turn.body)? {
