@@ -3,7 +3,7 @@
 
 use fancy_regex::Regex;
 use serde_json::Value;
-use unjinja::{DiagnosticKind, Message, Tools};
+use unjinja::{ChatParser, DiagnosticKind, Message, Options, Tools};
 use unjinja::{Grammar, GrammarOptions, ToolChoice, Trigger};
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_render::Template;
@@ -126,11 +126,18 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
             let required = options().tool_choice(ToolChoice::Required);
             grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &required)?);
         }
-        // A server ends the output where a stop text begins: all of the turn has to stand before it.
+        // A server ends the output where a stop text begins: nothing but white space may stand behind the text.
         for stop in grammars.iter().flat_map(|grammar| &grammar.stops) {
-            if let Some((_, after)) = turn.body.split_once(stop.as_str()).filter(|(_, after)| !after.trim().is_empty())
-            {
-                problems.push(format!("{name}: {stop:?} stands inside a turn, before {after:?}"));
+            let Some(at) = turn.body.find(stop.as_str()) else { continue };
+            let read = |output: &str| {
+                let options = Options::new().tools(&turn.tools).generation_prompt(start);
+                let message = model.parser.parse(output.into(), &options);
+                (message.reasoning_content, message.content.trim_end().to_owned(), message.tool_calls)
+            };
+            let (cut, whole) = (read(&turn.body[..at + stop.len()]), read(&turn.body));
+            if cut != whole {
+                problems
+                    .push(format!("{name}: what follows {stop:?} is needed: without it {cut:?}, with it {whole:?}"));
             }
         }
         for grammar in grammars.iter().filter(|grammar| !grammar.text.is_empty()) {
