@@ -31,13 +31,18 @@ impl OpenAIChunks {
         Self { turn, writer: Mutex::new(writer) }
     }
 
-    pub(crate) fn writer(model: &str, needs: &TemplateNeeds, reasoning: &str) -> PyResult<ChunkWriter> {
+    pub(crate) fn writer(
+        model: &str,
+        needs: &TemplateNeeds,
+        reasoning: &str,
+        call_ids: Vec<String>,
+    ) -> PyResult<ChunkWriter> {
         let names = [ReasoningName::ReasoningContent, ReasoningName::Reasoning];
         let Some(name) = names.into_iter().find(|name| name.field() == reasoning) else {
             let text = format!("reasoning: {reasoning:?} is unknown; use \"reasoning_content\" or \"reasoning\"");
             return Err(RequestError::new_err(text));
         };
-        let ids = CallIds::new(needs.ids.clone()).written(needs.model_ids);
+        let ids = CallIds::new(needs.ids.clone()).written(needs.model_ids).after(call_ids);
         Ok(ChunkWriter::new(model, ids).reasoning(name))
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shared import TEMPLATES, WEATHER, load
+from shared import ROOT, TEMPLATES, WEATHER, load
 
 import unjinja
 from unjinja import Event, Model
@@ -165,3 +165,21 @@ def test_streams_move_between_threads(qwen3: Model) -> None:
     for stream in streams:
         stream.finish()
         assert stream.message == expected
+
+
+def test_ids_go_on_from_earlier_calls() -> None:
+    model = load(ROOT / "templates" / "indexed_ids.jinja")
+    ask = {"role": "user", "content": "Rain?"}
+    call = {"id": "functions.get_weather:0", "type": "function", "function": {"name": "get_weather", "arguments": {}}}
+    answer = {"role": "assistant", "content": "", "tool_calls": [call]}
+    prompt = model.render([ask], tools=WEATHER)
+    output = model.render([ask, answer], tools=WEATHER, add_generation_prompt=False).removeprefix(prompt)
+
+    def ids(earlier: list[str] | None) -> list[str]:
+        chunks = model.stream(tools=WEATHER, prompt=prompt).openai_chunks(call_ids=earlier)
+        message = assemble(chunks.push(output) + chunks.finish())
+        return [call["id"] for call in message["tool_calls"]]
+
+    first = ids(None)
+    assert len(first) == 1
+    assert ids(first) != first

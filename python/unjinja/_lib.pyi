@@ -285,6 +285,7 @@ class Stream:
         include_usage: bool = False,
         diagnostics: bool = False,
         close_arguments: bool = False,
+        call_ids: Sequence[str] | None = None,
     ) -> OpenAIChunks: ...
     def read(self, pieces: AsyncIterable[str | bytes]) -> AsyncIterator[Event]: ...
 
