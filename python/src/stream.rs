@@ -126,9 +126,10 @@ impl Stream {
     ) -> PyResult<OpenAIChunks> {
         let own = &this.get().0.model;
         let needs = TemplateNeeds::of(own.spec());
-        let mut writer = OpenAIChunks::writer(model.unwrap_or(own.name()), &needs, reasoning, call_ids.unwrap_or_default())?
-            .include_usage(include_usage)
-            .diagnostics(diagnostics);
+        let mut writer =
+            OpenAIChunks::writer(model.unwrap_or(own.name()), &needs, reasoning, call_ids.unwrap_or_default())?
+                .include_usage(include_usage)
+                .diagnostics(diagnostics);
         if let Some(id) = id {
             writer = writer.id(id);
         }
