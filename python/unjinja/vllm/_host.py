@@ -5,6 +5,7 @@ Without vLLM the modules can still be imported; using them says what is missing.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _MISSING = "unjinja.vllm needs vLLM, and it is not installed here. Install it: pip install vllm"
@@ -47,59 +48,54 @@ else:
             """Stands for vLLM's class."""
 
 
+def _of(module: str, name: str) -> Any:
+    """A name of vLLM, looked up when it is used: vLLM takes seconds to import, and is no dependency of this package."""
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name != "vllm":
+            raise
+        raise ImportError(_MISSING) from error
+
+
 def tool_parsers() -> Any:
     """The registry of tool parsers."""
-    try:
-        from vllm.tool_parsers import ToolParserManager
-    except ModuleNotFoundError as error:
-        raise ImportError(_MISSING) from error
-    return ToolParserManager
+    return _of("vllm.tool_parsers", "ToolParserManager")
 
 
 def reasoning_parsers() -> Any:
     """The registry of reasoning parsers."""
-    from vllm.reasoning import ReasoningParserManager
+    return _of("vllm.reasoning", "ReasoningParserManager")
 
-    return ReasoningParserManager
+
+_PROTOCOL = "vllm.entrypoints.generate.base.protocol"
 
 
 def delta_message(delta: dict[str, Any] | None) -> Any:
     """vLLM's piece of a streamed message, of a `delta` of a chunk. None if it says nothing."""
-    if not delta:
-        return None
-    from vllm.entrypoints.generate.base.protocol import DeltaMessage
-
-    return DeltaMessage(**delta)
+    return _of(_PROTOCOL, "DeltaMessage")(**delta) if delta else None
 
 
 def extracted_calls(calls: list[dict[str, Any]], content: str | None) -> Any:
     """vLLM's account of a whole output, of the calls of a message."""
-    from vllm.entrypoints.generate.base.protocol import ExtractedToolCallInformation, FunctionCall, ToolCall
-
-    made = []
+    function, made = _of(_PROTOCOL, "FunctionCall"), []
     for call in calls:
         named = {"id": call["id"]} if call["id"] else {}
-        made.append(ToolCall(**named, function=FunctionCall(name=call["name"], arguments=call["arguments"])))
-    return ExtractedToolCallInformation(tools_called=bool(made), tool_calls=made, content=content)
+        called = function(name=call["name"], arguments=call["arguments"])
+        made.append(_of(_PROTOCOL, "ToolCall")(**named, function=called))
+    return _of(_PROTOCOL, "ExtractedToolCallInformation")(tools_called=bool(made), tool_calls=made, content=content)
 
 
 def structural_tag(text: str) -> Any:
     """XGrammar's structural tag, of its JSON."""
-    from xgrammar import StructuralTag
-
-    return StructuralTag.model_validate_json(text)
+    return _of("xgrammar", "StructuralTag").model_validate_json(text)
 
 
 def constrains_calls() -> bool:
     """Whether this server constrains calls at all: `VLLM_ENFORCE_STRICT_TOOL_CALLING`."""
-    from vllm import envs
-
-    return bool(envs.VLLM_ENFORCE_STRICT_TOOL_CALLING)
+    return bool(_of("vllm", "envs").VLLM_ENFORCE_STRICT_TOOL_CALLING)
 
 
 def logger() -> Any:
-    """A logger that vLLM shows."""
-    from vllm.logger import init_logger
-
-    # vLLM shows the loggers below its own name.
-    return init_logger("vllm.plugins.unjinja")
+    """A logger that vLLM shows: those below its own name are."""
+    return _of("vllm.logger", "init_logger")("vllm.plugins.unjinja")
