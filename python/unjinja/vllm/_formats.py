@@ -15,7 +15,7 @@ def model_of(tokenizer: Any, *, calls: bool) -> Model:
     A template is analysed once in a process; the analysis takes milliseconds.
     """
     template = _template_of(tokenizer)
-    model = _load(template, _token(tokenizer, "bos_token"), _token(tokenizer, "eos_token"))
+    model = _loaded(template, _token(tokenizer, "bos_token"), _token(tokenizer, "eos_token"))
     if calls and model.status == "unsupported":
         gaps = "\n".join(f"- {gap}" for gap in model.gaps)
         raise LoadError(
@@ -53,7 +53,6 @@ def _token(tokenizer: Any, name: str) -> str | None:
     return None if token is None else str(token)
 
 
-@lru_cache(maxsize=16)
 def _load(template: str, bos_token: str | None, eos_token: str | None) -> Model:
     try:
         model = Model.from_template(template, bos_token=bos_token, eos_token=eos_token)
@@ -62,3 +61,6 @@ def _load(template: str, bos_token: str | None, eos_token: str | None) -> Model:
     if model.status != "supported":
         _host.logger().warning("unjinja: parts of the chat template are not understood: %s", "; ".join(model.gaps))
     return model
+
+
+_loaded = lru_cache(maxsize=16)(_load)

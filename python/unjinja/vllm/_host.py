@@ -41,6 +41,9 @@ else:
             def __init__(self, *_: object, **__: object) -> None:
                 raise ImportError(_MISSING)
 
+            def adjust_request(self, request: object) -> object:
+                raise ImportError(_MISSING)
+
         class ToolParser(_Missing):
             """Stands for vLLM's class."""
 
