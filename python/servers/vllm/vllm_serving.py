@@ -56,6 +56,18 @@ def make_folder(folder: Path, template: str, special: Sequence[str] = (), bos: s
     return folder
 
 
+def register() -> None:
+    """What vLLM does with the entry point of this package, where that is installed."""
+    import unjinja.vllm
+
+    unjinja.vllm.register()
+
+
+def pieces_of(ids: list[int], size: int) -> list[list[int]]:
+    """Tokens in pieces of a size, at least one piece."""
+    return [ids[at : at + size] for at in range(0, len(ids), size)] or [[]]
+
+
 FLAGS = ("--enable-auto-tool-choice", "--tool-call-parser", "unjinja", "--reasoning-parser", "unjinja")
 
 
@@ -96,6 +108,23 @@ class Server:
     def ids(self, text: str) -> list[int]:
         """The tokens of a text. Special tokens are recognised."""
         return list(self.tokenizer.encode(text, add_special_tokens=False))
+
+    def stream(self, chat: dict[str, Any], prompt: list[int], texts: Sequence[str]) -> dict[str, Any]:
+        """What the client receives for texts that the engine delivers. The server's own streaming code, without HTTP."""
+        from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+        from vllm.entrypoints.openai.chat_completion.stream_processor import ChatStreamProcessor
+
+        request = ChatCompletionRequest.model_validate(chat)
+        parser = self.derenderer.parser(self.tokenizer, request.tools, model_config=self.derenderer.model_config)
+        processor = ChatStreamProcessor(request, parser, enable_auto_tools=True, parser_cls=self.derenderer.parser)
+        received = Received()
+        for number, text in enumerate(texts):
+            # The parsers of this package look at the text alone.
+            finish = "stop" if number == len(texts) - 1 else None
+            step = processor.step(text, [0] if text else [], finish, prompt)
+            if step.delta is not None:
+                received.add(step.delta.model_dump(exclude_none=True))
+        return received.message()
 
     def close(self) -> None:
         """Frees what it holds."""
