@@ -21,6 +21,9 @@ def make_folder(folder: Path, template: str, special: Sequence[str] = (), bos: s
     tokenizer = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(alphabet)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
+    # Released tokenizers have tokens for the letters of their markers.
+    letters = sorted({letter for letter in template if ord(letter) > 127})
+    tokenizer.add_tokens([AddedToken(letter, special=False, normalized=False) for letter in letters])
     names = list(dict.fromkeys([*special, *([bos] if bos else []), eos or END]))
     tokenizer.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names if name.strip()])
     folder.mkdir(parents=True, exist_ok=True)

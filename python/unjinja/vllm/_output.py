@@ -36,6 +36,7 @@ class Output:
         self.parsed: Whole | None = None
         """What the reasoning parser read, for the tool parser."""
         self._reader: _Chunks | _CallsAsText | None = None
+        self._opened = ""
 
     def options(self) -> dict[str, Any]:
         """The keyword arguments of `Model.parse` and `Model.stream`."""
@@ -48,6 +49,10 @@ class Output:
 
     def parse(self, text: str, *, calls: bool) -> Whole:
         """Reads a whole output. Without `calls`, they are text."""
+        if not self.reasoning:
+            delta = _joined([self.push(text, calls=calls), self.finish()]) or {}
+            made = [{"id": call["id"], **call["function"]} for call in delta.get("tool_calls", ())]
+            return Whole(None, delta.get("content"), made)
         message = self.model.parse(text, **self.options())
         if message.tool_calls and not calls:
             reader = _CallsAsText(self.model.stream(**self.options()))
@@ -61,12 +66,28 @@ class Output:
         if self._reader is None:
             stream = self.model.stream(**self.options())
             self._reader = _Chunks(stream) if calls else _CallsAsText(stream)
-        return self._reader.push(text)
+            self._opened = "" if self.reasoning else self._opened_by_prompt()
+        return self._written(self._reader.push(text), text)
 
     def finish(self) -> Delta | None:
         """Reads the end of a streamed output: what was held back."""
         reader, self._reader = self._reader, None
-        return reader.finish() if reader else None
+        return self._written(reader.finish(), "") if reader else None
+
+    def _opened_by_prompt(self) -> str:
+        """The marker of reasoning that the prompt wrote. Where reasoning is content, a stream begins with it."""
+        probe = self.model.parse("x", **self.options()).content
+        return probe[:-1] if probe.endswith("x") else ""
+
+    def _written(self, delta: Delta | None, text: str) -> Delta | None:
+        """A delta without what only the prompt wrote: vLLM's content is what the model wrote."""
+        opened, content = self._opened, (delta or {}).get("content")
+        if not opened or not delta or not content:
+            return delta
+        self._opened = ""
+        if not content.startswith(opened) or text.startswith(opened.strip()):
+            return delta
+        return _joined([{**delta, "content": content[len(opened) :]}])
 
 
 class _Chunks:
