@@ -44,9 +44,9 @@ def test_every_turn_comes_back(name: str, tmp_path: Path) -> None:
         if not case.tools:
             assert not whole["tool_calls"]
         assert case.differs(whole) is None, f"{case.name}: {case.output!r}"
-        # The tokens of speculative decoding: many at once.
-        for size in (3, 40):
-            assert derender_stream(server, chat, prompt, pieces_of(output, size)) == whole, f"{case.name}, in {size} tokens"
+        # Many tokens at once, as with speculative decoding; and one character after the other, without HTTP.
+        assert derender_stream(server, chat, prompt, pieces_of(output, 50)) == whole, case.name
+        assert server.stream(chat, prompt, list(case.output)) == whole, case.name
         asked += 1
     server.close()
     assert asked >= 7

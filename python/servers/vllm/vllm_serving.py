@@ -113,18 +113,44 @@ class Server:
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
     def stream(self, chat: dict[str, Any], prompt: list[int], texts: Sequence[str]) -> dict[str, Any]:
-        """What the client receives for texts that the engine delivers. The server's own streaming code, without HTTP."""
+        """What the client receives for texts that the engine delivers. The server's own streaming code, without HTTP.
+
+        The ids are none of the texts': the parsers of this package look at the text alone.
+        """
+        return self._stream(chat, prompt, [(text, [0] if text else []) for text in texts])
+
+    def stream_ids(self, chat: dict[str, Any], prompt: list[int], output: list[int], size: int) -> dict[str, Any]:
+        """The same for tokens in pieces of a size, with their texts as vLLM's detokenizer gives them."""
+        from vllm.tokenizers.detokenizer_utils import detokenize_incrementally
+
+        texts, tokens, before, read = [], None, 0, 0
+        for at in range(len(output)):
+            new, text, before, read = detokenize_incrementally(
+                tokenizer=self.tokenizer,
+                all_input_ids=output[: at + 1],
+                prev_tokens=tokens,
+                prefix_offset=before,
+                read_offset=read,
+                skip_special_tokens=False,
+                spaces_between_special_tokens=False,
+            )
+            tokens = new if tokens is None else tokens + new
+            texts.append(text)
+        groups = [slice(at, at + size) for at in range(0, len(output), size)]
+        return self._stream(chat, prompt, [("".join(texts[group]), output[group]) for group in groups])
+
+    def _stream(self, chat: dict[str, Any], prompt: list[int], deltas: Sequence[tuple[str, list[int]]]) -> dict[str, Any]:
         from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
         from vllm.entrypoints.openai.chat_completion.stream_processor import ChatStreamProcessor
 
         request = ChatCompletionRequest.model_validate(chat)
-        parser = self.derenderer.parser(self.tokenizer, request.tools, model_config=self.derenderer.model_config)
-        processor = ChatStreamProcessor(request, parser, enable_auto_tools=True, parser_cls=self.derenderer.parser)
+        made = self.derenderer.parser
+        parser = made(self.tokenizer, request.tools, model_config=self.derenderer.model_config, chat_template_kwargs={})
+        processor = ChatStreamProcessor(request, parser, enable_auto_tools=True, parser_cls=made)
         received = Received()
-        for number, text in enumerate(texts):
-            # The parsers of this package look at the text alone.
-            finish = "stop" if number == len(texts) - 1 else None
-            step = processor.step(text, [0] if text else [], finish, prompt)
+        for number, (text, ids) in enumerate(deltas):
+            finish = "stop" if number == len(deltas) - 1 else None
+            step = processor.step(text, ids, finish, prompt)
             if step.delta is not None:
                 received.add(step.delta.model_dump(exclude_none=True))
         return received.message()

@@ -35,16 +35,19 @@ class ReasoningEnd:
     def __init__(self, model: Model, tokenizer: Any) -> None:
         self._model = model
         self._tokenizer = tokenizer
+        markers = model.reasoning_markers
+        self._marker = markers[1].strip() if markers else ""
         self._prompt: list[int] = []
         self._begin([])
 
     def of(self, ids: Sequence[int], new: int = 0) -> int | None:
         """Behind how many ids reasoning is over: all of them if that is true from the beginning on. None if it is not over.
 
-        The last `new` ids are output for certain. All others are a prompt, unless they were output in a call before.
+        The last `new` ids are output for certain, and all are a prompt if there are none. The others are a prompt, unless they
+        were output in a call before.
         """
         ids = list(ids)
-        if not self._prompt or ids[: len(self._prompt)] != self._prompt:
+        if not new or not self._prompt or ids[: len(self._prompt)] != self._prompt:
             self._begin(ids[: len(ids) - new])
         at = len(self._prompt)
         if ids[at : at + len(self._output)] != self._output[: len(ids) - at]:
@@ -63,6 +66,7 @@ class ReasoningEnd:
         self._output: list[int] = []
         self._stream = self._model.stream(prompt=self._turn or None)
         self._texts = Texts(self._tokenizer)
+        self._tail = ""
         self._reasons = self._open
         self._end: int | None = len(self._prompt) if self._over else None
 
@@ -71,13 +75,14 @@ class ReasoningEnd:
         if self._end is not None:
             return
         text = self._texts.next(token)
+        self._tail = (self._tail + text)[-len(self._marker) - len(text) :] if self._marker else ""
         answers = False
         for event in self._stream.push(text):
             if isinstance(event, Event.Reasoning):
                 self._reasons = True
             answers |= isinstance(event, Event.ToolCallStart) or (isinstance(event, Event.Content) and bool(event.text.strip()))
         channel = self._stream.channel
-        if answers or (self._reasons and channel == "content"):
+        if answers or (channel == "content" and (self._reasons or (self._marker and self._marker in self._tail))):
             self._end = len(self._prompt) + len(self._output)
         self._reasons |= channel == "reasoning"
 
