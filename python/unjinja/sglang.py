@@ -276,19 +276,18 @@ class ToolDetector(ResponseTemplateToolDetector):  # type: ignore[misc]
         # Not that of response templates: it needs one.
         BaseFormatDetector.__init__(self)
         self.model = model_of(tokenizer)
-        self._prefix = prefix
+        self._prefix, self._tools = prefix, tools or []
         self.tool_close_literals: list[str] = []
         self.incomplete_tool_call_indices: set[int] = set()
         self._reader: _CallReader | None = None
 
     def _fresh(self, tools: Sequence[Any]) -> _CallReader:
         stream = self.model.stream(tools=_tools(tools), prompt=self._prefix or None)
-        return _CallReader(stream, self.model.reasoning_markers[1], self._get_tool_indices(tools))
+        return _CallReader(stream, self.model.reasoning_markers[1], set(self._get_tool_indices(tools)))
 
     def has_tool_call(self, text: str) -> bool:
         """Whether the text holds something to read: a call, or markup around the answer."""
-        reader = _CallReader(self.model.stream(prompt=self._prefix or None), self.model.reasoning_markers[1], None)
-        rest, calls = reader.read(text, last=True)
+        rest, calls = self._fresh(self._tools).read(text, last=True)
         return bool(calls) or rest.strip() != text.strip()
 
     def detect_and_parse(self, text: str, tools: list[Any]) -> StreamingParseResult:
@@ -368,13 +367,11 @@ class ToolDetector(ResponseTemplateToolDetector):  # type: ignore[misc]
 
 
 class _CallReader:
-    """Divides an output into calls and text. `offered` has the tools of the request; None if they are not known."""
+    """Divides an output into calls and text. A call of a tool that is not in `offered` stays text, unless SGLang is set up to
+    forward it."""
 
-    def __init__(self, stream: Stream, reasoning_end: str, offered: dict[str, int] | None) -> None:
-        self.stream, self.reasoning_end = stream, reasoning_end
-        if envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get():
-            offered = None
-        self.offered = offered
+    def __init__(self, stream: Stream, reasoning_end: str, offered: set[str]) -> None:
+        self.stream, self.reasoning_end, self.offered = stream, reasoning_end, offered
         self.incomplete: set[int] = set()
         self._positions: dict[int, int] = {}
         # Markup whose meaning the next event says.
@@ -413,7 +410,7 @@ class _CallReader:
                     before = self._markup
                     self._end_reasoning(rest)
                     is_used = True
-                    self._in_other = self.offered is not None and name not in self.offered
+                    self._in_other = name not in self.offered and not envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get()
                     if self._in_other:
                         rest.append(before + span.text)
                         continue
