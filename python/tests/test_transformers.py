@@ -6,13 +6,12 @@ import copy
 import json
 import os
 import pickle
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from shared import CORPUS, TEMPLATES, WEATHER, need_corpus
+from shared import CORPUS, TEMPLATES, TOOLS, WEATHER, load, need_corpus, turns_of
 
 from unjinja import LoadError, Model, RequestError
 
@@ -22,39 +21,6 @@ else:
     transformers = pytest.importorskip("transformers")
 
 from unjinja.transformers import attach, message_of  # noqa: E402
-
-TOOLS: list[dict[str, Any]] = [
-    *WEATHER,
-    {
-        "type": "function",
-        "function": {
-            "name": "search.web",
-            "description": "Searches.",
-            "parameters": {
-                "type": "object",
-                "properties": {"query": {"type": "string"}, "count": {"type": "integer"}, "exact": {"type": "boolean"}},
-                "required": ["query"],
-            },
-        },
-    },
-]
-
-
-def call(name: str, **arguments: Any) -> dict[str, Any]:
-    return {"id": "call00001", "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-TURNS: list[dict[str, Any]] = [
-    {"content": "It rains. <b>é</b> 3 < 4"},
-    {"content": "A first line.\n\nA second one with \"quotes\" and {braces}."},
-    {"content": "It rains.", "reasoning_content": "Hm, where?\nPerhaps there."},
-    {"content": "", "tool_calls": [call("get_weather", city="Paris", days=2)]},
-    {"content": "", "tool_calls": [call("search.web", query="a \"b\" <c> é\nd", count=3, exact=True)]},
-    {"content": "", "reasoning_content": "I look.", "tool_calls": [call("get_weather", city="Zürich")]},
-    {"content": "", "tool_calls": [call("get_weather", city="A"), call("search.web", query="B")]},
-    {"content": "Let me look.", "tool_calls": [call("get_weather", city="Paris")]},
-]
-
 
 def tokenizer(template: str | dict[str, str]) -> Any:
     """A fast tokenizer of bytes with a chat template."""
@@ -77,49 +43,16 @@ def comparable(message: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in result.items() if value}
 
 
-def overlay_of(path: Path) -> str | None:
-    beside = path.with_suffix(".overlay.toml")
-    return beside.read_text(encoding="utf-8") if beside.is_file() else None
-
-
-def model_of(path: Path) -> Model:
-    return Model.from_template(
-        path.read_text(encoding="utf-8"), name=path.stem, bos_token="<s>", eos_token="</s>", overlay=overlay_of(path)
-    )
-
-
-def outputs(model: Model) -> list[tuple[str, str]]:
-    """Prompts, and the turns that the template writes behind them."""
-    pairs = []
-    for turn in TURNS:
-        asked = {"role": "user", "content": "Rain?"}
-        try:
-            whole = model.render([asked, {"role": "assistant", **turn}], tools=TOOLS, add_generation_prompt=False)
-        except ValueError:
-            continue  # the template refuses it
-        # A turn in the history may not begin as the prompt does that asks for it.
-        prompts = [model.render([asked], tools=TOOLS, thinking=thinking) for thinking in (None, True, False)]
-        begun = [str(prompt) for prompt in prompts if whole.startswith(prompt)]
-        # Otherwise the prompt is cut behind the last marker that both have.
-        shared = os.path.commonprefix([whole, prompts[0]])
-        shared = re.sub(r"[^>\]\n]*\Z", "", shared)
-        output = whole[len((begun or [shared])[0]) :].removesuffix("</s>")
-        # Where only the end of the reasoning is marked, a model never writes a turn behind anything but the whole prompt.
-        cut = [shared if model.reasoning_markers[0] else str(prompts[0])]
-        pairs.append(((begun or cut)[0], output))
-    return pairs
-
-
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
 def test_every_format_by_both_ways(path: Path) -> None:
-    model = model_of(path)
+    model = load(path)
     tried = 0
     reader = tokenizer(path.read_text(encoding="utf-8"))
     template = tokenizer(path.read_text(encoding="utf-8"))
     attached = attach(template, model=model)
     assert attached.how == ("parser" if attached.losses else "template")
     assert attach(reader, model=model, how="parser").how == "parser"
-    for prompt, output in outputs(model):
+    for prompt, output in turns_of(model):
         ours = model.parse(output, tools=TOOLS, prompt=prompt)
         expected = comparable(message_of(ours))
         for way in (reader, template):

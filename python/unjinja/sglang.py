@@ -17,7 +17,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from sglang.srt.entrypoints.openai.protocol import ToolChoice
 from sglang.srt.environ import ToolStrictLevel, envs
@@ -27,6 +27,7 @@ from sglang.srt.function_call.function_call_parser import FunctionCallParser
 from sglang.srt.parser.reasoning_parser import ReasoningParser
 from sglang.srt.parser.reasoning_parser import StreamingParseResult as ReasoningResult
 from sglang.srt.parser.response_template import ResponseTemplateReasoningDetector, ResponseTemplateToolDetector
+from sglang.srt.runtime_context import get_serving
 
 from ._lib import Event, Model, RequestError, Span, Stream, Tools
 
@@ -37,6 +38,10 @@ NAME = "unjinja"
 
 VARIABLE = "UNJINJA_TEMPLATE"
 """The environment variable that names a template, for models whose tokenizer has none or a wrong one."""
+
+_Rest: TypeAlias = Literal["marked", "unmarked", "answer"]
+
+_CALL_EVENTS = (Event.ToolCallStart, Event.ToolCallArguments, Event.ToolCallId, Event.ToolCallEnd)
 
 logger = logging.getLogger(__name__)
 
@@ -143,7 +148,7 @@ class ReasoningDetector(ResponseTemplateReasoningDetector):  # type: ignore[misc
         self.think_excluded_tokens = None
         self.message_start_think_openers: list[str] = []
         self.answer_started = False
-        self._is_raw = tool_call_parser_active
+        self._rest = _rest_for(tool_call_parser_active)
         self._never_empty = force_nonempty_content
         self._new_stream: Callable[[], Stream] = lambda: self.model.stream(
             tools=_tools(tools),
@@ -153,11 +158,17 @@ class ReasoningDetector(ResponseTemplateReasoningDetector):  # type: ignore[misc
         self._splitter = self._fresh()
 
     def _fresh(self) -> _Splitter:
-        return _Splitter(self._new_stream(), is_raw=self._is_raw)
+        return _Splitter(self._new_stream(), self.model.reasoning_markers[1], self._rest)
 
     def detect_and_parse(self, text: str) -> ReasoningResult:
-        reasoning, rest = self._fresh().read(text, last=True)
-        return self._result(reasoning, rest)
+        splitter = self._fresh()
+        reasoning, rest = splitter.read(text, last=True)
+        if not splitter.has_call:
+            # An answer alone needs no other parser.
+            reasoning, rest = _Splitter(self._new_stream(), "", "answer").read(text, last=True)
+        if self._never_empty and not rest:
+            reasoning, rest = "", reasoning
+        return ReasoningResult(normal_text=rest, reasoning_text=reasoning)
 
     def parse_streaming_increment(self, new_text: str) -> ReasoningResult:
         reasoning, rest = self._splitter.read(new_text)
@@ -177,11 +188,6 @@ class ReasoningDetector(ResponseTemplateReasoningDetector):  # type: ignore[misc
             return ReasoningResult(normal_text=rest + self._splitter.take_kept() + reasoning)
         return ReasoningResult(normal_text=rest, reasoning_text=reasoning)
 
-    def _result(self, reasoning: str, rest: str) -> ReasoningResult:
-        if self._never_empty and not rest:
-            reasoning, rest = "", reasoning
-        return ReasoningResult(normal_text=rest, reasoning_text=reasoning)
-
     # What SGLang asks detectors of response templates besides. No answer of these changes an output.
 
     def get_think_end_token_ids(self, tokenizer: Any) -> list[int]:
@@ -197,16 +203,60 @@ class ReasoningDetector(ResponseTemplateReasoningDetector):  # type: ignore[misc
         return self._fresh().read(text, last=True)[1].strip() != ""
 
 
-class _Splitter:
-    """Divides an output into reasoning and the rest."""
+class _Own:
+    """What the model wrote of an event's text. In a continued turn, the first text begins with what the prompt wrote of it."""
 
-    def __init__(self, stream: Stream, *, is_raw: bool) -> None:
-        self.stream, self.is_raw = stream, is_raw
+    def __init__(self) -> None:
+        self._is_first = True
+
+    def __call__(self, span: Span, text: str) -> str:
+        if not self._is_first:
+            return text
+        self._is_first = False
+        if text in span.text:
+            return text
+        return span.text if text.endswith(span.text) else ""
+
+
+def _end_of(markup: str, marker: str) -> int:
+    """Where the end marker of the reasoning ends in markup; 0 if it is not there."""
+    for text in (marker, marker.strip()):
+        at = markup.find(text) if text else -1
+        if at >= 0:
+            return at + len(text)
+    return 0
+
+
+def _rest_for(is_tool_parser_active: bool) -> _Rest:
+    """What the reasoning parser gives besides the reasoning."""
+    if not is_tool_parser_active:
+        return "answer"
+    try:
+        other = get_serving().tool_call_parser
+    except ValueError:
+        # No server is running: a program of its own uses both.
+        return "marked"
+    return "marked" if other == NAME else "unmarked"
+
+
+class _Splitter:
+    """Divides an output into reasoning and the rest.
+
+    The rest is `marked`: all that was written, and the markers of the reasoning say where it was; this is for our tool-call parser.
+    Or it is `unmarked`, for a tool-call parser of another name. Or it is the `answer`, without markup, for the client: nobody reads
+    calls then, so they stay in it as they were written.
+    """
+
+    def __init__(self, stream: Stream, end: str, rest: _Rest) -> None:
+        self.stream, self.end = stream, end
         self.channel: str | None = None
-        self.has_answer = False
+        self.has_answer = self.has_call = False
         self.kept = ""
+        self._own = _Own()
+        self._step = {"marked": self._marked, "unmarked": self._unmarked, "answer": self._answer}[rest]
+        # Markup whose meaning the next event says.
         self._markup = ""
-        self._in_call = self._after_call = False
+        self._after: str | None = None
 
     def take_kept(self) -> str:
         kept, self.kept = self.kept, ""
@@ -220,41 +270,47 @@ class _Splitter:
         reasoning: list[str] = []
         rest: list[str] = []
         for span in spans:
-            (self._raw if self.is_raw else self._plain)(span, reasoning, rest)
+            thought = [self._own(span, event.text) for event in span.events if isinstance(event, Event.Reasoning)]
+            answer = [self._own(span, event.text) for event in span.events if isinstance(event, Event.Content)]
+            is_call = any(isinstance(event, _CALL_EVENTS) for event in span.events)
+            reasoning += thought
+            rest.append(self._step(span, "".join(thought), "".join(answer), is_call))
+            self.has_call |= is_call
+            self.has_answer |= is_call or bool(answer)
             self.channel = span.channel
+        if last and self._step == self._unmarked:
+            rest.append(self._take_markup())
         return "".join(reasoning), "".join(rest)
 
-    def _raw(self, span: Span, reasoning: list[str], rest: list[str]) -> None:
-        """Everything is the rest but the text of the reasoning. Its markers stay: they say where it was."""
-        text = span.text
-        for event in span.events:
-            if isinstance(event, Event.Reasoning):
-                reasoning.append(event.text)
-                text = text.replace(event.text, "", 1)
-            elif not isinstance(event, Event.Diagnostic):
-                self.has_answer = True
-        rest.append(text)
+    def _marked(self, span: Span, thought: str, answer: str, is_call: bool) -> str:
+        return span.text.replace(thought, "", 1) if thought else span.text
 
-    def _plain(self, span: Span, reasoning: list[str], rest: list[str]) -> None:
-        """The rest is the answer, without markup. Nobody reads calls, so they stay in it as they were written."""
-        is_marked = False
-        for event in span.events:
-            if isinstance(event, Event.Reasoning):
-                reasoning.append(event.text)
-            elif isinstance(event, Event.Content):
-                rest.append((self._markup if self._after_call else "") + event.text)
-                self._after_call, self.has_answer = False, True
-            elif isinstance(event, (Event.ToolCallStart, Event.ToolCallArguments, Event.ToolCallId, Event.ToolCallEnd)):
-                is_marked = True
-                continue
-            else:
-                continue
-            self._markup = ""
-        if is_marked:
-            rest.append(self._markup + span.text)
-            self._markup, self._after_call, self.has_answer = "", True, True
-        elif not span.events:
+    def _unmarked(self, span: Span, thought: str, answer: str, is_call: bool) -> str:
+        if thought:
+            self._markup, self._after = "", "reasoning"
+            return span.text.replace(thought, "", 1) if answer or is_call else ""
+        if answer or is_call:
+            return self._take_markup() + span.text
+        self._markup += span.text
+        return ""
+
+    def _take_markup(self) -> str:
+        """The markup before an answer or a call, without the end of the reasoning."""
+        markup, self._markup = self._markup, ""
+        if self._after == "reasoning":
+            self._after = None
+            return markup[_end_of(markup, self.end) :]
+        return markup
+
+    def _answer(self, span: Span, thought: str, answer: str, is_call: bool) -> str:
+        if not span.events:
             self._markup += span.text
+            return ""
+        # Between calls, and between a call and text, the markup belongs to the calls.
+        markup = self._markup if is_call or (answer and self._after == "call") else ""
+        if answer or thought or is_call:
+            self._markup, self._after = "", "call" if is_call else None
+        return markup + (span.text if is_call else answer)
 
 
 class ToolDetector(ResponseTemplateToolDetector):  # type: ignore[misc]
@@ -373,6 +429,7 @@ class _CallReader:
     def __init__(self, stream: Stream, reasoning_end: str, offered: set[str]) -> None:
         self.stream, self.reasoning_end, self.offered = stream, reasoning_end, offered
         self.incomplete: set[int] = set()
+        self._own = _Own()
         self._positions: dict[int, int] = {}
         # Markup whose meaning the next event says.
         self._markup = ""
@@ -396,7 +453,10 @@ class _CallReader:
         is_used = False
         for event in span.events:
             match event:
-                case Event.Reasoning(text) if text.strip():
+                case Event.Reasoning(text):
+                    # White space alone is no reasoning.
+                    if not self._own(span, text).strip() and not self._in_reasoning:
+                        continue
                     if not self._in_reasoning:
                         rest.append(self._markup)
                     self._in_reasoning, self._markup = True, ""
@@ -404,7 +464,7 @@ class _CallReader:
                     is_used = True
                 case Event.Content(text):
                     self._end_reasoning(rest)
-                    rest.append(text)
+                    rest.append(self._own(span, text))
                     is_used = True
                 case Event.ToolCallStart(index, name):
                     before = self._markup
@@ -443,9 +503,5 @@ class _CallReader:
     def _end_reasoning(self, rest: list[str]) -> None:
         """Behind reasoning that stays in the text, its end marker stays too."""
         if self._in_reasoning:
-            for marker in (self.reasoning_end, self.reasoning_end.strip()):
-                at = self._markup.find(marker) if marker else -1
-                if at >= 0:
-                    rest.append(self._markup[: at + len(marker)])
-                    break
+            rest.append(self._markup[: _end_of(self._markup, self.reasoning_end)])
         self._in_reasoning, self._markup = False, ""
