@@ -27,7 +27,7 @@ pub use prompt::Prompt;
 pub use unjinja_grammar::{
     Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, Verdict, VerdictKind, Verdicts,
 };
-pub use unjinja_render::{Clock, SpecialTokens};
+pub use unjinja_render::{Clock, SpecialTokens, Template};
 pub use unjinja_runtime::{
     BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, Diagnostic, DiagnosticKind, Event,
     Interpreter, Message, Options, Stream, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,

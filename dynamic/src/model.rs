@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use unjinja_codegen::{LowerError, interpreter};
 use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions};
+use unjinja_render::Template;
 use unjinja_runtime::{BorrowedMessage, ChatParser, Chunk, Interpreter, Message, Options, Stream, Tools, parse};
 use unjinja_spec::{FormatSpec, Status};
 
@@ -86,6 +87,19 @@ impl Model {
     /// The text of the template; `None` if the model was made from a spec alone.
     pub fn template(&self) -> Option<&str> {
         self.0.renderer.as_ref().map(Renderer::text)
+    }
+
+    /// The template, parsed, with the special tokens that it writes: what [`verify`](unjinja_analyzer::verify) and other tools of the
+    /// project take.
+    ///
+    /// # Errors
+    /// If the model was made from a spec alone, or the template has a syntax error.
+    pub fn parsed_template(&self) -> Result<&Template, ModelError> {
+        self.renderer()?.template()
+    }
+
+    fn renderer(&self) -> Result<&Renderer, ModelError> {
+        self.0.renderer.as_ref().ok_or_else(|| ModelError::NoTemplate { name: self.name().to_owned() })
     }
 
     /// The overlays that were applied, and why, in the order of their application.
@@ -175,10 +189,7 @@ impl Model {
     /// # Errors
     /// If the model was made from a spec alone, and whatever the template raises, with its line.
     pub fn render(&self, conversation: &Conversation) -> Result<String, ModelError> {
-        let Some(renderer) = &self.0.renderer else {
-            return Err(ModelError::NoTemplate { name: self.name().to_owned() });
-        };
-        renderer.render(conversation, &self.spec().reasoning.switch)
+        self.renderer()?.render(conversation, &self.spec().reasoning.switch)
     }
 
     /// The grammar for a sampler, with the schema of each tool in it.

@@ -5,13 +5,16 @@
 
 mod error;
 mod event;
+mod export;
 mod grammar;
 mod json;
+mod lint;
 mod message;
 mod model;
 mod openai;
 mod options;
 mod prompt;
+mod span;
 mod stream;
 mod tools;
 mod turn;
@@ -26,13 +29,19 @@ mod _lib {
     #[pymodule_export]
     use crate::event::Event;
     #[pymodule_export]
+    use crate::export::{Example, Export, Loss};
+    #[pymodule_export]
     use crate::grammar::Grammar;
+    #[pymodule_export]
+    use crate::lint::{Finding, lint, lint_template};
     #[pymodule_export]
     use crate::message::{Diagnostic, Message, ToolCall};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
     use crate::openai::OpenAIChunks;
+    #[pymodule_export]
+    use crate::span::Span;
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

@@ -10,6 +10,7 @@ use unjinja_dynamic::{
 };
 
 use crate::error::{GrammarError, LoadError, RequestError, model_error};
+use crate::export::{Export, dialect};
 use crate::grammar::Grammar;
 use crate::json;
 use crate::message::Message;
@@ -315,6 +316,16 @@ impl Model {
             None => self.0.grammar_for_any(&options),
         });
         grammar.map(Grammar).map_err(|error| GrammarError::new_err(error.to_string()))
+    }
+
+    /// Makes a response template of the chat template, and tries it with `count` random conversations. `reader` is
+    /// `"transformers"`, `"vllm"` or `"sglang"`: they take different ones. As the command `unjinja export`.
+    ///
+    /// Takes about a second. Raises if the format is not supported.
+    #[pyo3(signature = (reader, *, count=200, seed=1))]
+    fn export(&self, py: Python<'_>, reader: &str, count: u32, seed: u64) -> PyResult<Export> {
+        let dialect = dialect(reader)?;
+        py.detach(|| Export::new(&self.0, dialect, count, seed))
     }
 
     fn __repr__(&self) -> String {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use unjinja_dynamic::{Channel, Event as RustEvent, Model, Options};
+use unjinja_dynamic::{Event as RustEvent, Model, Options};
 use unjinja_server::TemplateNeeds;
 
 use crate::event::Event;
 use crate::json;
 use crate::message::Message;
 use crate::openai::OpenAIChunks;
+use crate::span::{Span, channel_name, spans};
 use crate::turn::{Step, Turn, chunk};
 
 /// A parser in the middle of a turn. However the text is cut, the events add up to the same message, and no event is taken
@@ -76,6 +77,22 @@ impl Stream {
         self.events(py, Step::Finish)
     }
 
+    /// As `push`, with the text of the output that each event comes from: for a server that passes on parts of the output as they
+    /// were written. One stream is used with this method or with `push`, not with both.
+    ///
+    /// >>> from unjinja import Model
+    /// >>> stream = Model.known("qwen_qwen3_0_6b").stream()
+    /// >>> stream.push_spans("<think>\nHm.\n</think>\n\nYes")
+    /// [Span('<think>\n', []), Span('Hm.', [Event.Reasoning('Hm.')]), Span('\n</think>\n\n', []), Span('Yes', [Event.Content('Yes')])]
+    fn push_spans(&self, py: Python<'_>, piece: &str) -> PyResult<Vec<Span>> {
+        spans(py, &self.0, piece, false)
+    }
+
+    /// As `finish`, with the text that was held back.
+    fn finish_spans(&self, py: Python<'_>) -> PyResult<Vec<Span>> {
+        spans(py, &self.0, "", true)
+    }
+
     /// Makes the parser new, for another turn with the same options. Returns the bytes that were pushed and not settled.
     fn reset<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.reset())
@@ -90,11 +107,7 @@ impl Stream {
     /// What is being read: `reasoning` or `content`. None inside a call and behind the end of the turn.
     #[getter]
     fn channel(&self) -> Option<&'static str> {
-        match self.0.state().stream.channel()? {
-            Channel::Reasoning => Some("reasoning"),
-            Channel::Content => Some("content"),
-            Channel::Unparsed => None,
-        }
+        channel_name(self.0.state().stream.channel())
     }
 
     /// How many tokens were pushed with `push_token`: a dict with `reasoning` and `content`.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use unjinja_dynamic::{Chunk, Event, Message, Model, ModelStream, Options};
+use unjinja_dynamic::{Channel, Chunk, Event, Message, Model, ModelStream, Options};
 
 /// A turn that is being read.
 pub(crate) struct Turn {
@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub(crate) message: Message,
     /// The output is over.
     finished: bool,
+    /// What was pushed for spans and is not settled.
+    unsettled: String,
 }
 
 /// A step of a stream.
@@ -43,7 +45,12 @@ pub(crate) fn chunk<'a>(piece: &'a Bound<'_, PyAny>) -> PyResult<Chunk<'a>> {
 
 impl Turn {
     pub(crate) fn new(model: &Model, options: &Options) -> Self {
-        let state = State { stream: model.stream(options), message: Message::default(), finished: false };
+        let state = State {
+            stream: model.stream(options),
+            message: Message::default(),
+            finished: false,
+            unsettled: String::new(),
+        };
         Self { model: model.clone(), options: options.clone(), state: Mutex::new(state) }
     }
 
@@ -51,6 +58,7 @@ impl Turn {
     pub(crate) fn reset(&self) -> Vec<u8> {
         let mut state = self.state();
         (state.message, state.finished) = (Message::default(), false);
+        state.unsettled.clear();
         state.stream.reset()
     }
 
@@ -60,8 +68,31 @@ impl Turn {
     }
 
     /// Runs a step of the stream, and passes on its events.
-    pub(crate) fn run(&self, step: Step<'_>, mut sink: impl FnMut(&Event<'_>)) {
-        let State { stream, message, finished } = &mut *self.state();
+    pub(crate) fn run(&self, step: Step<'_>, sink: impl FnMut(&Event<'_>)) {
+        self.run_in(&mut self.state(), step, sink);
+    }
+
+    /// As `run`, for a step that pushes `text`. Returns the text of the output that is settled now and was not before, and what is
+    /// read behind it. What the prompt wrote of the turn is not part of the output.
+    pub(crate) fn run_beside(
+        &self,
+        text: &str,
+        step: Step<'_>,
+        sink: impl FnMut(&Event<'_>),
+    ) -> (String, Option<Channel>) {
+        let mut state = self.state();
+        state.unsettled.push_str(text);
+        self.run_in(&mut state, step, sink);
+        // What waits is the end of what was pushed.
+        let waits = state.stream.held().len().min(state.unsettled.len());
+        let at = state.unsettled.len() - waits;
+        let settled =
+            if state.unsettled.is_char_boundary(at) { state.unsettled.drain(..at).collect() } else { String::new() };
+        (settled, state.stream.channel())
+    }
+
+    fn run_in(&self, state: &mut State, step: Step<'_>, mut sink: impl FnMut(&Event<'_>)) {
+        let State { stream, message, finished, .. } = state;
         let over = matches!(step, Step::Finish);
         if *finished && !over {
             // As the stream itself does.

@@ -208,3 +208,25 @@ def test_ids_go_on_from_earlier_calls() -> None:
     first = ids(None)
     assert len(first) == 1
     assert ids(first) != first
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_spans_are_the_output(qwen3: Model, size: int) -> None:
+    output = OUTPUT + "\nThat was it. <b>"
+    stream = qwen3.stream(tools=WEATHER)
+    spans = [span for at in range(0, len(output), size) for span in stream.push_spans(output[at : at + size])]
+    spans += stream.finish_spans()
+    assert "".join(span.text for span in spans) == output
+    assert stream.message == qwen3.parse(output, tools=WEATHER)
+    for span in spans:
+        for event in span.events:
+            if isinstance(event, (Event.Reasoning, Event.Content)):
+                assert event.text in span.text
+    reasoning = "".join(span.text for span in spans if span.channel == "reasoning")
+    assert "Hm, é." in reasoning and "Let me" not in reasoning
+
+
+def test_spans_leave_out_what_the_prompt_wrote(qwen3: Model) -> None:
+    prompt = qwen3.render([{"role": "user", "content": "Rain?"}], thinking=False)
+    stream = qwen3.stream(prompt=prompt)
+    assert "".join(span.text for span in stream.push_spans("Yes.") + stream.finish_spans()) == "Yes."

@@ -11,14 +11,19 @@ from ._prompt import Prompt
 __all__ = [
     "Diagnostic",
     "Event",
+    "Example",
+    "Export",
+    "Finding",
     "Grammar",
     "GrammarError",
     "LoadError",
+    "Loss",
     "Message",
     "Model",
     "OpenAIChunks",
     "RenderError",
     "RequestError",
+    "Span",
     "Stream",
     "ToolCall",
     "Tools",
@@ -26,6 +31,8 @@ __all__ = [
     "UnjinjaError",
     "__version__",
     "command",
+    "lint",
+    "lint_template",
 ]
 
 __version__: str
@@ -36,6 +43,28 @@ _Path: TypeAlias = str | PathLike[str]
 _ToolList: TypeAlias = Tools | Sequence[Any] | str
 _ReasoningName: TypeAlias = Literal["reasoning_content", "reasoning"]
 _Where: TypeAlias = Literal["content", "separate"]
+_Reader: TypeAlias = Literal["transformers", "vllm", "sglang"]
+
+def lint(
+    path: _Path,
+    *,
+    response_template: Mapping[str, Any] | None = None,
+    readers: Sequence[_Reader] | None = None,
+    overlay: str | None = None,
+    count: int = 200,
+) -> list[Finding]: ...
+def lint_template(
+    text: str,
+    *,
+    name: str | None = None,
+    bos_token: str | None = None,
+    eos_token: str | None = None,
+    special_tokens: Sequence[str] | None = None,
+    response_template: Mapping[str, Any] | None = None,
+    readers: Sequence[_Reader] | None = None,
+    overlay: str | None = None,
+    count: int = 200,
+) -> list[Finding]: ...
 
 class UnjinjaError(ValueError): ...
 class LoadError(UnjinjaError): ...
@@ -182,6 +211,78 @@ class Grammar:
     def widened(self) -> list[str]: ...
 
 @final
+class Example:
+    @property
+    def output(self) -> str: ...
+    @property
+    def written(self) -> dict[str, Any]: ...
+    @property
+    def read(self) -> dict[str, Any] | None: ...
+    @property
+    def error(self) -> str | None: ...
+
+@final
+class Loss:
+    @property
+    def kind(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def conversations(self) -> int: ...
+    @property
+    def example(self) -> Example | None: ...
+
+@final
+class Export:
+    @property
+    def reader(self) -> _Reader: ...
+    @property
+    def response_template(self) -> dict[str, Any]: ...
+    @property
+    def tried(self) -> int: ...
+    @property
+    def held(self) -> int: ...
+    @property
+    def losses(self) -> list[Loss]: ...
+    @property
+    def notes(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class Finding:
+    @property
+    def rule(self) -> str: ...
+    @property
+    def severity(self) -> Literal["error", "warning", "note"]: ...
+    @property
+    def target(self) -> Literal["chat_template", "response_template"]: ...
+    @property
+    def readers(self) -> list[_Reader]: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def help(self) -> str: ...
+    @property
+    def line(self) -> int | None: ...
+    @property
+    def conversation(self) -> dict[str, Any] | None: ...
+    @property
+    def output(self) -> str | None: ...
+    @property
+    def expected(self) -> str | None: ...
+    @property
+    def actual(self) -> str | None: ...
+
+@final
+class Span:
+    @property
+    def text(self) -> str: ...
+    @property
+    def events(self) -> list[Event]: ...
+    @property
+    def channel(self) -> Literal["reasoning", "content"] | None: ...
+
+@final
 class Model:
     @staticmethod
     def from_pretrained(path: _Path, *, cache: _Path | None = None, overlay: str | None = None) -> Model: ...
@@ -215,6 +316,7 @@ class Model:
     def preserved_tokens(self) -> list[str]: ...
     @property
     def reasoning_markers(self) -> tuple[str, str] | None: ...
+    def export(self, reader: _Reader, *, count: int = 200, seed: int = 1) -> Export: ...
     def render(
         self,
         messages: Sequence[Any],
@@ -270,6 +372,8 @@ class Stream:
     def push(self, piece: str | bytes) -> list[Event]: ...
     def push_token(self, token: str | bytes, special: bool = False) -> list[Event]: ...
     def finish(self) -> list[Event]: ...
+    def push_spans(self, piece: str) -> list[Span]: ...
+    def finish_spans(self) -> list[Span]: ...
     def reset(self) -> bytes: ...
     @property
     def message(self) -> Message: ...

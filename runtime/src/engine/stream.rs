@@ -178,6 +178,12 @@ impl<M: Machine> Stream<M> {
         }
     }
 
+    /// The text that was pushed and is not settled: what becomes of it depends on what follows. At the beginning that is the part of
+    /// the turn that the prompt wrote. What was pushed before it has become events, or was markup.
+    pub fn held(&self) -> &[u8] {
+        &self.core.carry
+    }
+
     /// What the tokens became that were pushed with [`push_token`](Self::push_token) in this turn. Tokens that wait count later,
     /// at the end of the turn at the latest.
     pub fn token_counts(&self) -> TokenCounts {

@@ -1,0 +1,151 @@
+//! Events beside the text of the output that they come from.
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use unjinja_dynamic::{Channel, Event as RustEvent};
+
+use crate::event::Event;
+use crate::turn::{Step, Turn};
+
+/// A piece of the output, and the events that it became. The texts of all spans together are the output.
+#[pyclass(frozen, module = "unjinja")]
+pub(crate) struct Span {
+    /// The piece of the output, as the model wrote it. Empty for an event that no text causes.
+    #[pyo3(get)]
+    text: Py<PyString>,
+    events: Vec<Py<Event>>,
+    /// What is being read behind the piece: `reasoning` or `content`. None inside a call, between the parts of a turn, and behind its
+    /// end.
+    #[pyo3(get)]
+    channel: Option<&'static str>,
+}
+
+#[pymethods]
+impl Span {
+    /// The events: at most one piece of text, or what happened at a marker. Empty for markup.
+    #[getter]
+    fn events(&self, py: Python<'_>) -> Vec<Py<Event>> {
+        self.events.iter().map(|event| event.clone_ref(py)).collect()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let events = self.events(py).into_pyobject(py)?;
+        Ok(format!("Span({}, {})", self.text.bind(py).repr()?, events.repr()?))
+    }
+}
+
+/// The name of a channel in Python.
+pub(crate) fn channel_name(channel: Option<Channel>) -> Option<&'static str> {
+    match channel? {
+        Channel::Reasoning => Some("reasoning"),
+        Channel::Content => Some("content"),
+        Channel::Unparsed => None,
+    }
+}
+
+/// What a span is made of.
+#[derive(PartialEq, Clone, Copy)]
+enum Kind {
+    /// Text that arrives as it was written.
+    Text(Channel),
+    /// Arguments of the call of this index.
+    Arguments(usize),
+    /// Markup, and white space around it.
+    Markup,
+    /// Anything else: such a span is not joined with its neighbours.
+    Other,
+}
+
+/// A span that may grow.
+struct Part {
+    kind: Kind,
+    text: String,
+    /// The text of the event, where it is another: JSON of arguments.
+    json: String,
+    events: Vec<Event>,
+    channel: Option<&'static str>,
+}
+
+/// Pushes a piece character by character, so that each event has its text. `last` ends the turn behind it.
+pub(crate) fn spans(py: Python<'_>, turn: &Turn, piece: &str, last: bool) -> PyResult<Vec<Span>> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut buffer = [0; 4];
+    for char in piece.chars() {
+        step(py, turn, char.encode_utf8(&mut buffer), Step::Push, &mut parts)?;
+    }
+    if last {
+        step(py, turn, "", |_| Step::Finish, &mut parts)?;
+    }
+    parts.into_iter().map(|part| part.into_span(py)).collect()
+}
+
+fn step<'t>(
+    py: Python<'_>,
+    turn: &Turn,
+    text: &'t str,
+    make: impl FnOnce(unjinja_dynamic::Chunk<'t>) -> Step<'t>,
+    parts: &mut Vec<Part>,
+) -> PyResult<()> {
+    let (mut kind, mut sent, mut count) = (Kind::Markup, String::new(), 0);
+    let mut events = Vec::new();
+    let mut failed = None;
+    let (settled, channel) = turn.run_beside(text, make(text.into()), |event| {
+        count += 1;
+        kind = match *event {
+            RustEvent::Reasoning(text) => {
+                sent.push_str(text);
+                Kind::Text(Channel::Reasoning)
+            }
+            RustEvent::Content(text) => {
+                sent.push_str(text);
+                Kind::Text(Channel::Content)
+            }
+            RustEvent::ToolCallArguments { index, json } => {
+                sent.push_str(json);
+                Kind::Arguments(index)
+            }
+            _ => Kind::Other,
+        };
+        match Event::new(py, event) {
+            Ok(event) => events.extend(event),
+            Err(error) => failed = Some(error),
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if count > 1 || (matches!(kind, Kind::Text(_)) && sent != settled) {
+        kind = Kind::Other;
+    }
+    if settled.is_empty() && events.is_empty() {
+        return Ok(());
+    }
+    let channel = channel_name(channel);
+    if let Some(part) =
+        parts.last_mut().filter(|part| part.kind == kind && part.channel == channel && kind != Kind::Other)
+    {
+        part.text.push_str(&settled);
+        part.json.push_str(&sent);
+        return Ok(());
+    }
+    parts.push(Part { kind, text: settled, json: sent, events, channel });
+    Ok(())
+}
+
+impl Part {
+    fn into_span(self, py: Python<'_>) -> PyResult<Span> {
+        let text = || PyString::new(py, &self.text).unbind();
+        let events = match self.kind {
+            Kind::Text(Channel::Reasoning) => vec![Event::Reasoning { text: text() }],
+            Kind::Text(_) => vec![Event::Content { text: text() }],
+            Kind::Arguments(index) => {
+                vec![Event::ToolCallArguments { index, json: PyString::new(py, &self.json).unbind() }]
+            }
+            Kind::Markup | Kind::Other => self.events,
+        };
+        let text = PyString::new(py, &self.text).unbind();
+        // `Py::new` would make an object of the enum's class and not of the variant's.
+        let events = events.into_iter().map(|event| Ok(event.into_pyobject(py)?.unbind())).collect::<PyResult<_>>()?;
+        Ok(Span { text, events, channel: self.channel })
+    }
+}

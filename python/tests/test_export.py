@@ -1,0 +1,103 @@
+"""Response templates of chat templates, and findings about templates: what the commands `export` and `lint` print."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared import ROOT, TEMPLATES
+
+import unjinja
+from unjinja import Model
+
+READERS: tuple[Any, ...] = ("transformers", "vllm", "sglang")
+
+
+def command(*arguments: str) -> Any:
+    """What the command prints as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-m", "unjinja", *arguments, "--format", "json"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_every_template_is_exported_as_by_the_command(path: Path, reader: Any) -> None:
+    export = Model.from_pretrained(path).export(reader, count=40)
+    assert export.to_dict() == command("export", str(path), "--for", reader, "--count", "40")
+    assert export.reader == reader and (export.held == export.tried or export.losses)
+
+
+def test_a_loss_has_an_output_that_shows_it() -> None:
+    export = Model.from_pretrained(ROOT / "templates" / "python_calls.jinja").export("transformers")
+    loss = next(loss for loss in export.losses if loss.kind == "python_calls")
+    assert "Python" in loss.sentence and loss.example is not None
+    example = loss.example
+    assert "(" in example.output and example.written["tool_calls"]
+    assert example.read != example.written
+    assert (example.read is None) == (example.error is not None)
+
+
+def test_what_cannot_be_exported(qwen3: Model) -> None:
+    with pytest.raises(unjinja.RequestError, match="ollama.*transformers"):
+        qwen3.export("ollama")  # type: ignore[arg-type]
+    with pytest.raises(unjinja.RenderError, match="has no template"):
+        Model.known("qwen_qwen3_0_6b").export("transformers")
+
+
+def as_json(finding: unjinja.Finding) -> dict[str, Any]:
+    names = ("rule", "severity", "target", "readers", "message", "help", "line")
+    return {name: getattr(finding, name) for name in (*names, "conversation", "output", "expected", "actual")}
+
+
+@pytest.mark.parametrize("name", ["qwen3", "channels", "python_calls", "no_tools"])
+def test_findings_are_those_of_the_command(name: str) -> None:
+    path = ROOT / "templates" / f"{name}.jinja"
+    (printed,) = command("lint", str(path))
+    found = unjinja.lint(path)
+    assert [as_json(finding) for finding in found] == printed["findings"]
+    assert found and all(str(finding).startswith(finding.severity) for finding in found)
+
+
+def test_a_template_that_is_given_as_text() -> None:
+    text = (
+        "{% for m in messages %}\n<|{{ m.role }}|>{{ m.content + '<|end|>' }}"
+        "{% for c in m.tool_calls or [] %}<|call|>{{ c.function | tojson }}<|end|>{% endfor %}{% endfor %}"
+        "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+    found = {finding.rule: finding for finding in unjinja.lint_template(text)}
+    null = found["null-content"]
+    assert (null.severity, null.line, null.target) == ("error", 2, "chat_template")
+    assert null.conversation is not None and null.conversation["messages"]
+    (broken,) = unjinja.lint_template("{% if x %}")
+    assert (broken.rule, broken.severity) == ("syntax-error", "error")
+    plain = "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}[assistant]"
+    rules = {finding.rule for finding in unjinja.lint_template(plain, special_tokens=[])}
+    assert "text-opens-turn" in rules
+
+
+def test_the_response_template_of_a_model(tmp_path: Path, qwen3: Model) -> None:
+    assert qwen3.template is not None
+    good = qwen3.export("transformers").response_template
+    bad = json.loads(json.dumps(good).replace("</tool_call>", "</call>"))
+    for template, expected in ((good, set()), (bad, {"response-conversation"})):
+        config = {"chat_template": qwen3.template, "eos_token": "<|im_end|>", "response_template": template}
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+        found = unjinja.lint(tmp_path, readers=["transformers"])
+        rules = {finding.rule for finding in found if finding.target == "response_template" and finding.severity == "error"}
+        assert rules == expected
+    found = unjinja.lint_template(qwen3.template, response_template={"fields": {"content": {}}, "x": 1})
+    assert {finding.rule for finding in found if finding.readers == []} >= {"response-invalid"}
+    with pytest.raises(unjinja.RequestError, match="fields"):
+        unjinja.lint_template(qwen3.template, response_template={})
+    with pytest.raises(unjinja.LoadError, match="no chat template"):
+        unjinja.lint(tmp_path / "..")

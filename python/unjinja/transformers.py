@@ -1,0 +1,198 @@
+"""Gives a tokenizer of transformers what it needs to read the model's output: `tokenizer.parse_response`.
+
+    import unjinja.transformers
+    print(unjinja.transformers.attach(tokenizer))
+    message = tokenizer.parse_response(output, prefix=prompt, tools=tools)
+
+Nothing here imports transformers before it is needed, and nothing needs PyTorch.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from ._lib import Loss, Message, Model, RequestError, Tools
+
+__all__ = ["Attached", "attach", "message_of"]
+
+
+class Attached:
+    """What `attach` did. As a text, it is a sentence for people.
+
+    `how` is `"template"` if `tokenizer.response_template` was set, and `"parser"` if `tokenizer.parse_response` is ours now.
+    """
+
+    how: Literal["template", "parser"]
+    model: Model
+    """The model that was made of the chat template."""
+    losses: list[Loss]
+    """What a response template would lose. Empty if nothing is lost, or if it was not asked."""
+    notes: list[str]
+    """What the user of a response template should know."""
+
+    def __init__(self, how: Literal["template", "parser"], model: Model, losses: list[Loss], notes: list[str]) -> None:
+        self.how, self.model, self.losses, self.notes = how, model, losses, notes
+
+    def __str__(self) -> str:
+        lost = "; ".join(f"{loss.kind}: {loss.sentence}" for loss in self.losses)
+        if self.how == "template":
+            return f"tokenizer.response_template was set; it loses {lost}" if lost else "tokenizer.response_template was set"
+        why = f", because a response template would lose {lost}" if lost else ""
+        return f"tokenizer.parse_response is unjinja's{why}"
+
+    def __repr__(self) -> str:
+        return f"Attached({self.how}: {self.model!r}, {len(self.losses)} losses)"
+
+
+def attach(
+    tokenizer: Any,
+    *,
+    how: Literal["auto", "template", "parser"] = "auto",
+    chat_template: str | None = None,
+    model: Model | None = None,
+    count: int = 200,
+) -> Attached:
+    """Makes `tokenizer.parse_response` read what the model of this tokenizer writes, and says how.
+
+    If a response template can express the format, it becomes `tokenizer.response_template`: `save_pretrained` stores it, and
+    streaming with `get_response_parser` works. If it would lose something, `parse_response` of this tokenizer is replaced by ours,
+    which takes the same arguments and returns the same dicts. `how="template"` and `how="parser"` decide it.
+
+    `tokenizer` may be fast or slow, or a processor that has a tokenizer. `chat_template` is the text or the name of a template, if it
+    is not the tokenizer's default; `model` is used instead of one made of the template. `count` is how many random conversations are
+    tried with the response template.
+
+    Raises LoadError if the chat template gives no model, and RequestError if there is none.
+    """
+    owner = getattr(tokenizer, "tokenizer", None) or tokenizer
+    if model is None:
+        text = _template(tokenizer, chat_template) or _template(owner, chat_template)
+        if text is None:
+            raise RequestError("this tokenizer has no chat template; pass one as chat_template, or pass a model")
+        model = Model.from_template(text, bos_token=_token(owner, "bos"), eos_token=_token(owner, "eos"))
+    losses: list[Loss] = []
+    notes: list[str] = []
+    # A model without a template, or one that is not supported, has no export.
+    if how != "parser" and (how == "template" or (model.template is not None and model.status != "unsupported")):
+        export = model.export("transformers", count=count)
+        losses, notes = export.losses, export.notes
+        if how == "template" or not losses:
+            owner.__dict__.pop("parse_response", None)
+            owner.response_template = export.response_template
+            return Attached("template", model, losses, notes)
+    owner.parse_response = _ParseResponse(owner, model)
+    return Attached("parser", model, losses, notes)
+
+
+def message_of(message: Message) -> dict[str, Any]:
+    """A message in the form of transformers: empty fields are left out, and arguments are values and not text. Arguments that
+    are no JSON even when they are completed stay text."""
+    result: dict[str, Any] = {"role": "assistant"}
+    if message.reasoning_content:
+        result["reasoning_content"] = message.reasoning_content
+    if message.content:
+        result["content"] = message.content
+    if message.tool_calls:
+        result["tool_calls"] = []
+    for call in message.tool_calls:
+        try:
+            arguments = json.loads(call.closed_arguments())
+        except ValueError:
+            arguments = call.arguments
+        written: dict[str, Any] = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
+        if call.id is not None:
+            written["id"] = call.id
+        result["tool_calls"].append(written)
+    return result
+
+
+class _ParseResponse:
+    """`parse_response` of one tokenizer. It is copied and pickled with the tokenizer that it belongs to."""
+
+    def __init__(self, tokenizer: Any, model: Model) -> None:
+        self.tokenizer, self.model = tokenizer, model
+
+    def __call__(
+        self,
+        response: Any,
+        schema: dict[str, Any] | None = None,
+        *,
+        prefix: Any = None,
+        tools: Sequence[dict[str, Any] | Callable[..., Any]] | None = None,
+    ) -> Any:
+        """Reads an output: a text or token ids, or a batch of them. `prefix` is the prompt, and `""` if there is none. The result
+        is a message as a dict, or a list of messages for a batch. A `schema` is given to transformers."""
+        if schema is not None:
+            return type(self.tokenizer).parse_response(self.tokenizer, response, schema, prefix=prefix, tools=tools)
+        if prefix is None:
+            raise ValueError("parse_response needs prefix=, the prompt: it may have begun the turn; pass an empty text if there is none")
+        outputs, is_batch = self._texts(response)
+        prompts, is_prompt_each = self._texts(prefix) if not _is_empty_list(prefix) else ([""], False)
+        if not is_prompt_each:
+            prompts = prompts * len(outputs)
+        elif len(prompts) != len(outputs):
+            raise ValueError(f"there are {len(outputs)} responses and {len(prompts)} prefixes; pass one prefix, or one for each response")
+        offered = _tools(tools)
+        messages = [
+            message_of(self.model.parse(output, tools=offered, prompt=prompt or None))
+            for output, prompt in zip(outputs, prompts, strict=True)
+        ]
+        return messages if is_batch else messages[0]
+
+    def _texts(self, value: Any) -> tuple[list[str], bool]:
+        """The texts of an argument, and whether it is a batch."""
+        if isinstance(value, str):
+            return [value], False
+        if isinstance(value, (list, tuple)) and (not value or isinstance(value[0], str)):
+            return list(value), True
+        decoded = self.tokenizer.decode(value)
+        return ([decoded], False) if isinstance(decoded, str) else (list(decoded), True)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _ParseResponse:
+        return _ParseResponse(copy.deepcopy(self.tokenizer, memo), self.model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"tokenizer": self.tokenizer, "spec": self.model.spec}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.tokenizer, self.model = state["tokenizer"], Model.from_spec(state["spec"])
+
+
+def _is_empty_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and not value
+
+
+def _tools(tools: Sequence[dict[str, Any] | Callable[..., Any]] | None) -> Tools | None:
+    """The tools as transformers takes them: functions become their schemas."""
+    if not tools:
+        return None
+    listed: list[Any] = []
+    for tool in tools:
+        if callable(tool):
+            from transformers.utils import get_json_schema
+
+            listed.append(get_json_schema(tool))
+        else:
+            listed.append(tool if "function" in tool else {"type": "function", "function": tool})
+    return Tools(listed)
+
+
+def _template(owner: Any, wanted: str | None) -> str | None:
+    """The text of the chat template: the wanted one, or the default. Some tokenizers have several by name."""
+    template = getattr(owner, "chat_template", None)
+    if isinstance(template, dict):
+        if wanted is not None and wanted in template:
+            return str(template[wanted])
+        # The one for tools also renders conversations without tools.
+        template = template.get("tool_use") or template.get("default")
+    if wanted is not None:
+        return wanted
+    return template if isinstance(template, str) and template else None
+
+
+def _token(owner: Any, name: str) -> str | None:
+    token = getattr(owner, f"{name}_token", None)
+    return token if isinstance(token, str) else None
