@@ -146,7 +146,7 @@ def corpus_cases(file: str, names: set[str] | None = None) -> Iterator[Case]:
             yield Case(
                 name=case["id"],
                 output=case["output"],
-                prompt=case["generation_prompt"],
+                prompt=case.get("generation_prompt", ""),
                 tools=tools or [],
                 reasoning=want.get("reasoning_content") or "",
                 content=want.get("content") or "",
