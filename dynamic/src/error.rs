@@ -77,6 +77,8 @@ pub enum ModelError {
         name: String,
         /// The names of the specs that it fits; empty if it fits none.
         candidates: Vec<String>,
+        /// If it fits none: the names of specs that are similar.
+        near: Vec<String>,
     },
 }
 
@@ -135,13 +137,21 @@ impl fmt::Display for ModelError {
                     _ => "compare the conversation with what the template reads on the marked line",
                 })
             }
-            Self::Name { name, candidates } if candidates.is_empty() => write!(
-                f,
-                "no supported model is called {name:?}\n  = next: load the model's template with `Model::from_file`"
-            ),
-            Self::Name { name, candidates } => {
-                write!(f, "{name:?} is the name of several models\n  = next: use one of {}", candidates.join(", "))
-            }
+            Self::Name { name, candidates, near } => match (&candidates[..], &near[..]) {
+                ([], []) => write!(
+                    f,
+                    "no supported model is called {name:?}\n  = next: look for it in the list of supported models, or load the \
+                     model's template from its file"
+                ),
+                ([], near) => write!(
+                    f,
+                    "no supported model is called {name:?}\n  = next: use {}, or load the model's template from its file",
+                    near.join(", ")
+                ),
+                (candidates, _) => {
+                    write!(f, "{name:?} is the name of several models\n  = next: use one of {}", candidates.join(", "))
+                }
+            },
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The supported models: their specs and overlays as `unjinja-generated` holds them, as text. Nothing is read before it is
 //! needed, because most programs need one spec of many.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use unjinja_analyzer::sha256;
+use unjinja_generated::{LookupError, Names, find_among};
 use unjinja_spec::{FormatSpec, Overlay};
 
 use crate::error::ModelError;
@@ -38,30 +40,31 @@ pub(crate) fn named(name: &str) -> Result<FormatSpec, ModelError> {
     if let Some(spec) = unjinja_generated::spec(name).and_then(|toml| read(name, toml)) {
         return Ok(spec);
     }
-    let wanted = normal(name);
     let specs: Vec<FormatSpec> =
         unjinja_generated::specs().iter().filter_map(|(name, toml)| read(name, toml)).collect();
-    let kinds: [&dyn Fn(&FormatSpec) -> bool; 3] = [
-        &|spec| normal(&spec.template.name) == wanted,
-        &|spec| normal(&spec.template.source) == wanted || spec.template.models.iter().any(|id| normal(id) == wanted),
-        &|spec| spec.template.models.iter().any(|id| normal(id.rsplit('/').next().unwrap_or(id)) == wanted),
-    ];
-    let found = kinds.iter().map(|fits| specs.iter().filter(|spec| fits(spec)).collect::<Vec<_>>());
-    match found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()[..] {
-        [spec] => Ok(spec.clone()),
-        ref several => {
-            let candidates = several.iter().map(|spec| spec.template.name.clone()).collect();
-            Err(ModelError::Name { name: name.to_owned(), candidates })
+    let hub_ids: Vec<Vec<&str>> =
+        specs.iter().map(|spec| spec.template.models.iter().map(String::as_str).collect()).collect();
+    let files = |spec: &FormatSpec| -> Vec<Cow<'static, str>> {
+        std::iter::once(&spec.template.file).chain(&spec.template.also).cloned().map(Cow::Owned).collect()
+    };
+    let files: Vec<Vec<Cow<'_, str>>> = specs.iter().map(files).collect();
+    let names = specs.iter().zip(hub_ids.iter().zip(&files)).map(|(spec, (hub_ids, files))| Names {
+        spec: &spec.template.name,
+        source: &spec.template.source,
+        hub_ids,
+        files,
+    });
+    match find_among(name, &names.collect::<Vec<_>>()) {
+        Ok(index) => Ok(specs[index].clone()),
+        Err(LookupError::Ambiguous { name, candidates }) => {
+            Err(ModelError::Name { name, candidates, near: Vec::new() })
         }
+        Err(LookupError::Unknown { name, near }) => Err(ModelError::Name { name, candidates: Vec::new(), near }),
+        Err(_) => Err(ModelError::Name { name: name.to_owned(), candidates: Vec::new(), near: Vec::new() }),
     }
 }
 
 /// A spec of `unjinja-generated`; its tests make sure that each is valid.
 fn read(name: &str, toml: &str) -> Option<FormatSpec> {
     FormatSpec::from_toml(toml, name).ok()
-}
-
-/// Upper and lower case are alike, and so are the separators.
-fn normal(name: &str) -> String {
-    name.chars().map(|c| if matches!(c, '/' | '-' | '.') { '_' } else { c.to_ascii_lowercase() }).collect()
 }

@@ -272,8 +272,12 @@ mod generated {
         let error = Model::known("no-such-model").unwrap_err().to_string();
         assert_eq!(
             error,
-            "no supported model is called \"no-such-model\"\n  = next: load the model's template with `Model::from_file`"
+            "no supported model is called \"no-such-model\"\n  = next: look for it in the list of supported models, or load \
+             the model's template from its file"
         );
+        let near = Model::known("qwen_qwen3_06b").unwrap_err().to_string();
+        assert!(near.contains("= next: use qwen_qwen3_0_6b, or load"), "{near}");
+        assert_eq!(Model::known("Qwen-Qwen3-0.6B.jinja")?.name(), "qwen_qwen3_0_6b");
         Ok(())
     }
 

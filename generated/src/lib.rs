@@ -33,7 +33,7 @@ mod models;
 pub use models::*;
 use unjinja_runtime::ChatParser;
 
-pub use lookup::LookupError;
+pub use lookup::{LookupError, Names, find_among};
 
 /// All parsers that are compiled in, in the order of their specs' names.
 ///
@@ -66,10 +66,7 @@ pub fn all() -> &'static [&'static dyn ChatParser] {
 /// # }
 /// ```
 pub fn by_name(name: &str) -> Option<&'static dyn ChatParser> {
-    match lookup::fitting(name, &names())[..] {
-        [index] => all().get(index).copied(),
-        _ => None,
-    }
+    find(name).ok()
 }
 
 /// The parser of a model, found as by [`by_name`].
@@ -84,20 +81,14 @@ pub fn by_name(name: &str) -> Option<&'static dyn ChatParser> {
 /// # Errors
 /// If the name fits several models: the error lists them. If it fits none: the error suggests similar names.
 pub fn find(name: &str) -> Result<&'static dyn ChatParser, LookupError> {
-    let known = names();
-    let specs = |indices: &[usize]| indices.iter().map(|&index| known[index].spec).collect();
-    match lookup::fitting(name, &known)[..] {
-        [index] => Ok(all()[index]),
-        [] => Err(LookupError::Unknown { name: name.to_owned(), near: specs(&lookup::near(name, &known)) }),
-        ref several => Err(LookupError::Ambiguous { name: name.to_owned(), candidates: specs(several) }),
-    }
+    find_among(name, &names()).map(|index| all()[index])
 }
 
 /// The names of each parser in [`all`], in the same order.
-fn names() -> Vec<lookup::Names<'static>> {
+fn names() -> Vec<Names<'static>> {
     let names = |(parser, hub_ids): (&&'static dyn ChatParser, &&'static [&'static str])| {
         let facts = parser.info();
-        lookup::Names { spec: &facts.name, source: &facts.source, hub_ids, files: &facts.files }
+        Names { spec: &facts.name, source: &facts.source, hub_ids, files: &facts.files }
     };
     models::ALL.iter().zip(models::HUB_IDS).map(names).collect()
 }

@@ -5,17 +5,17 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// The names of one model.
+/// The names of one model, for [`find_among`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Names<'n> {
+pub struct Names<'n> {
     /// The name of its spec.
-    pub(crate) spec: &'n str,
+    pub spec: &'n str,
     /// Where its template comes from, for people; often an id on the Hub.
-    pub(crate) source: &'n str,
+    pub source: &'n str,
     /// Ids on the Hub of the models that have this template.
-    pub(crate) hub_ids: &'n [&'n str],
+    pub hub_ids: &'n [&'n str],
     /// File names of the template.
-    pub(crate) files: &'n [Cow<'static, str>],
+    pub files: &'n [Cow<'n, str>],
 }
 
 /// Why a name finds no parser.
@@ -27,14 +27,14 @@ pub enum LookupError {
         /// The name that was looked up.
         name: String,
         /// The names of their specs, any of which is unambiguous.
-        candidates: Vec<&'static str>,
+        candidates: Vec<String>,
     },
     /// The name fits no model that is compiled in.
     Unknown {
         /// The name that was looked up.
         name: String,
         /// Names of specs that are similar; possibly none.
-        near: Vec<&'static str>,
+        near: Vec<String>,
     },
 }
 
@@ -54,12 +54,36 @@ impl fmt::Display for LookupError {
 
 impl std::error::Error for LookupError {}
 
+/// The index of the model that a name finds, by the rules of [`find`](crate::find). For lists of models of one's own.
+///
+/// ```
+/// use unjinja_generated::{Names, find_among};
+///
+/// let names = |spec, hub_ids| Names { spec, source: "", hub_ids, files: &[] };
+/// let known = [names("robin_7b", &["acme/Robin-7B"]), names("wren", &[])];
+/// assert_eq!(find_among("Robin-7B", &known)?, 0);
+/// let error = find_among("rob", &known).unwrap_err();
+/// assert_eq!(error.to_string(), r#"no supported model is called "rob"; did you mean robin_7b?"#);
+/// # Ok::<(), unjinja_generated::LookupError>(())
+/// ```
+///
+/// # Errors
+/// If the name fits several models: the error lists them. If it fits none: the error suggests similar names.
+pub fn find_among(name: &str, known: &[Names<'_>]) -> Result<usize, LookupError> {
+    let specs = |indices: &[usize]| indices.iter().map(|&index| known[index].spec.to_owned()).collect();
+    match fitting(name, known)[..] {
+        [index] => Ok(index),
+        [] => Err(LookupError::Unknown { name: name.to_owned(), near: specs(&near(name, known)) }),
+        ref several => Err(LookupError::Ambiguous { name: name.to_owned(), candidates: specs(several) }),
+    }
+}
+
 /// The models that a name fits, as indices of `known`.
 ///
 /// The kinds of names are tried in turn, and the first kind that fits any model decides: the spec's name, an id on the
 /// Hub, a file name (with or without folders and `.jinja`), an id on the Hub without its owner. So a spec's name always
 /// finds its spec, whatever other models are called.
-pub(crate) fn fitting(name: &str, known: &[Names<'_>]) -> Vec<usize> {
+fn fitting(name: &str, known: &[Names<'_>]) -> Vec<usize> {
     let wanted = normal(name);
     if wanted.is_empty() {
         return Vec::new();
@@ -82,7 +106,7 @@ pub(crate) fn fitting(name: &str, known: &[Names<'_>]) -> Vec<usize> {
 
 /// Models whose names are similar to one that fits none, as indices of `known`: the one with the fewest different
 /// letters, or else up to four whose spec's name contains the given name.
-pub(crate) fn near(name: &str, known: &[Names<'_>]) -> Vec<usize> {
+fn near(name: &str, known: &[Names<'_>]) -> Vec<usize> {
     const MOST: usize = 4;
     // More edits than this make another name.
     let allowed = (name.chars().count() / 3).max(1);
@@ -207,9 +231,9 @@ mod tests {
 
     #[test]
     fn errors_list_the_names() {
-        let ambiguous = LookupError::Ambiguous { name: "lark".to_owned(), candidates: vec!["big_lark", "small_lark"] };
+        let ambiguous = find_among("lark", KNOWN).unwrap_err();
         assert_eq!(ambiguous.to_string(), r#""lark" is the name of several models: use one of big_lark, small_lark"#);
-        let unknown = LookupError::Unknown { name: "x".to_owned(), near: Vec::new() };
+        let unknown = find_among("x", KNOWN).unwrap_err();
         assert_eq!(unknown.to_string(), r#"no supported model is called "x""#);
     }
 }

@@ -34,6 +34,6 @@ fn errors_say_what_to_write() {
     };
     assert!(near("qwen").len() > 1);
     let spec = &*all()[0].info().name;
-    assert_eq!(near(&format!("{spec}x")), [spec]);
+    assert_eq!(near(&format!("{spec}x")), [spec.to_owned()]);
     assert!(near("no such model at all").is_empty());
 }

@@ -7,7 +7,8 @@ Each output is an answer and calls of `write_file`, 64 KiB together, in pieces o
 it is in a server. A time is the best of some runs, and of one run where that takes long; `>` means that a run was ended. A parser
 whose message is not the one that was written is marked with `wrong`. One core does all of it.
 
-`push` is a call of `Stream.push`, and `chunks` one of `OpenAIChunks.push`, which makes the dicts that a server sends. vLLM's parsers
+`push` is a call of `Stream.push`, which returns events as the other parsers return theirs. `chunks` is one of `OpenAIChunks.push`,
+which makes the dicts that a server sends: the others leave that to the server. vLLM's parsers
 are called through vLLM's own `Parser.parse_delta`, SGLang's through `FunctionCallParser`, as those servers do.
 """
 
@@ -16,7 +17,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -258,12 +258,8 @@ class Sglang:
 class Transformers:
     """The response parser of transformers, with the template that unjinja exports."""
 
-    def __init__(self, subject: Subject, folder: Path) -> None:
-        path = folder / f"{subject.name}.jinja"
-        path.write_text(subject.template, encoding="utf-8")
-        command = [sys.executable, "-m", "unjinja", "export", str(path), "--for", "transformers", "--count", "20"]
-        exported = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.template = json.loads(exported.stdout)
+    def __init__(self, subject: Subject) -> None:
+        self.template = subject.model.export("transformers", count=20).response_template
         self.subject = subject
 
     def run(self, check: Callable[[], None]) -> Message:
@@ -293,7 +289,7 @@ def without_stop(subject: Subject, run: Callable[[Callable[[], None]], Message])
 
 def main() -> None:
     chosen = [row for row in FORMATS if not sys.argv[1:] or row[0] in sys.argv[1:]]
-    print(f"{'format':34} {'bytes':>6} {'pieces':>6} | {'push':>8} {'chunks':>8} | {'vLLM':>9} {'SGLang':>9} {'transf.':>9} |", "servers / chunks, transformers / push")
+    print(f"{'format':34} {'bytes':>6} {'pieces':>6} | {'push':>8} {'chunks':>8} | {'vLLM':>9} {'SGLang':>9} {'transf.':>9} |", "servers / push, transformers / push")
     with tempfile.TemporaryDirectory() as made:
         for name, vllm, sglang in chosen:
             subject = Subject(name)
@@ -302,7 +298,7 @@ def main() -> None:
             for make in (
                 lambda: Vllm(subject, vllm, Path(made)) if vllm else None,
                 lambda: Sglang(subject, sglang) if sglang else None,
-                lambda: Transformers(subject, Path(made)),
+                lambda: Transformers(subject),
             ):
                 try:
                     others.append(make())
@@ -317,7 +313,7 @@ def main() -> None:
                 return remark[:20] if not seconds else f"{remark} {seconds * 1e3:.1f}".strip()
 
             right = [seconds for seconds, remark in theirs[:2] if seconds and remark in ("", ">")]
-            ratio = f"{min(right) / own[1][0]:.0f}" if right else "none is right"
+            ratio = f"{min(right) / own[0][0]:.0f}" if right else "none is right"
             other = f"{theirs[2][0] / own[0][0]:.0f}" if theirs[2][1] in ("", ">") else theirs[2][1]
             print(
                 f"{name:34} {len(subject.output):6} {len(subject.pieces):6} | {cell(own[0]):>8} {cell(own[1]):>8} |",
