@@ -480,12 +480,14 @@ class _CallReader:
                 case Event.ToolCallArguments(index, json):
                     is_used = True
                     if index in self._positions:
+                        self._markup = ""
                         calls.append(ToolCallItem(tool_index=self._positions[index], name=None, parameters=json))
                     else:
                         rest.append(span.text)
                 case Event.ToolCallEnd(index, complete):
                     is_used = True
                     if index in self._positions:
+                        self._markup = ""
                         if complete:
                             self.incomplete.discard(self._positions[index])
                     else:

@@ -141,9 +141,13 @@ def test_a_tool_that_was_not_offered() -> None:
         assert [name for name, _ in read.calls] == ["get_weather"]
         assert '"get_time"' in read.content and '{"city": "Paris"}' in read.content
         assert read.content == server().whole(output, request).content
+    output = f"{CALL}\n{CALL.replace('get_weather', 'get_time')}"
+    for read in (server().whole(output, request), server().streamed(pieces(output, 1), request)):
+        assert [name for name, _ in read.calls] == ["get_weather"]
+        assert read.content.strip() == CALL.replace("get_weather", "get_time")
     with envs.SGLANG_FORWARD_UNKNOWN_TOOLS.override(True):
         read = server().whole(output, request)
-        assert [name for name, _ in read.calls] == ["get_time", "get_weather"] and "get_time" not in read.content
+        assert [name for name, _ in read.calls] == ["get_weather", "get_time"] and "get_time" not in read.content
 
 
 def test_reasoning_that_nobody_takes_out_stays_in_the_text() -> None:
