@@ -255,7 +255,7 @@ def corpus(file: str) -> Iterator[dict[str, Any]]:
 
 def template_of(case: dict[str, Any]) -> Path:
     folder = case["folder"]
-    return CORPUS / ("templates" if folder == "templates" else f"{folder}/templates") / case["template"]
+    return CORPUS / ("templates" if folder == "templates" else f"{folder}/templates") / str(case["template"])
 
 
 @cache
