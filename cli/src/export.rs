@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use unjinja_analyzer::{SourceExt, verify};
-use unjinja_export::response_template::{Dialect, Example, Export, Loss, Reading, export, with_template};
+use unjinja_export::response_template::{Dialect, Example, Export, Loss, export, with_template, written_json};
 use unjinja_spec::Problem;
 
 use crate::arguments::Format;
@@ -105,11 +105,10 @@ fn tell(export: &Export, ui: Ui) {
         ui.remark(&format!("  lost: {kind}{times}"));
         let Some(Example { output, expected, read }) = example else { continue };
         let read = match read {
-            Ok(reading) => message(reading).to_string(),
+            Ok(reading) => reading.to_json().to_string(),
             Err(error) => format!("error: {error}"),
         };
-        let rows =
-            [("output", format!("{output:?}")), ("written", expected_message(expected).to_string()), ("read", read)];
+        let rows = [("output", format!("{output:?}")), ("written", written_json(expected).to_string()), ("read", read)];
         for (name, text) in rows {
             ui.remark(&format!("    {name:7} {}", visible::line(&text)));
         }
@@ -131,25 +130,12 @@ fn document(export: &Export) -> Value {
 fn loss(loss: &Loss) -> Value {
     let example = loss.example.as_ref().map(|example| {
         let (read, error) = match &example.read {
-            Ok(reading) => (message(reading), Value::Null),
+            Ok(reading) => (reading.to_json(), Value::Null),
             Err(error) => (Value::Null, Value::from(error.to_string())),
         };
         json!({
-            "output": example.output, "written": expected_message(&example.expected), "read": read, "error": error,
+            "output": example.output, "written": written_json(&example.expected), "read": read, "error": error,
         })
     });
     json!({"kind": loss.kind.name(), "sentence": loss.kind.sentence(), "conversations": loss.count, "example": example})
-}
-
-/// A message without what readers do not give.
-fn expected_message(message: &unjinja_runtime::Message) -> Value {
-    let calls: Vec<Value> =
-        message.tool_calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments})).collect();
-    json!({"reasoning_content": message.reasoning_content, "content": message.content, "tool_calls": calls})
-}
-
-fn message(reading: &Reading) -> Value {
-    let calls: Vec<Value> =
-        reading.calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments})).collect();
-    json!({"reasoning_content": reading.reasoning, "content": reading.content, "tool_calls": calls})
 }

@@ -66,10 +66,11 @@ pub(crate) fn turn_of<'p>(parser: &Interpreter, turn: &Turn, prompt: &'p str) ->
     at.map(|at| &prompt[at..]).filter(|text| !over(text) && is_open(parser, text)).unwrap_or_default()
 }
 
-/// Whether the model can go on with a turn: it reads text, and no call was made.
+/// Whether the model can go on with a turn: it reads text, and no call was made. A letter says which text: behind a marker the
+/// parser still waits for white space.
 fn is_open(parser: &Interpreter, turn: &str) -> bool {
     let mut stream = Stream::new(parser.clone(), &Options::new().generation_prompt(turn));
     let mut called = false;
-    stream.push("", |event| called |= matches!(event, Event::ToolCallStart { .. }));
+    stream.push("x", |event| called |= matches!(event, Event::ToolCallStart { .. }));
     !called && matches!(stream.channel(), Some(Channel::Content | Channel::Reasoning))
 }

@@ -44,6 +44,7 @@ mod variables;
 
 use unjinja_render::{Template, TemplateError, with_big_stack};
 
+use finding::capitalised;
 pub use finding::{Evidence, Finding, Target};
 pub use options::LintOptions;
 pub use response::lint_response_template;
@@ -101,9 +102,4 @@ fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
     round_trip::run(&subject, &mut findings);
     findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
     findings
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut chars = sentence.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

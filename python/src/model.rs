@@ -138,6 +138,15 @@ impl Model {
         self.0.spec().tokens.preserved.clone()
     }
 
+    /// The markers around reasoning: a pair of texts, of which the first is empty if only the end is marked. None if the model
+    /// writes no reasoning.
+    #[getter]
+    fn reasoning_markers(&self) -> Option<(&str, &str)> {
+        let reasoning = &self.0.spec().reasoning;
+        let marked = !(reasoning.start.is_empty() && reasoning.end.is_empty());
+        marked.then_some((reasoning.start.as_str(), reasoning.end.as_str()))
+    }
+
     /// Renders a conversation as `apply_chat_template` of Hugging Face does. The result is a text; its attribute `turn` says
     /// what it has of the assistant's turn. Pass it to `parse`, `stream` and `grammar` as `prompt`.
     ///
@@ -307,13 +316,6 @@ impl Model {
             None => self.0.grammar_for_any(&options),
         });
         grammar.map(Grammar).map_err(|error| GrammarError::new_err(error.to_string()))
-    }
-
-    /// The texts before and after reasoning; empty where there is none.
-    #[getter]
-    fn reasoning_markers(&self) -> (&str, &str) {
-        let reasoning = &self.0.spec().reasoning;
-        (&reasoning.start, &reasoning.end)
     }
 
     /// Makes a response template of the chat template, and tries it with `count` random conversations. `reader` is

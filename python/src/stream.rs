@@ -118,10 +118,12 @@ impl Stream {
     }
 
     /// Writes what this stream reads as OpenAI's chunks. `model` is the name in the chunks; `reasoning` is the name of the field
-    /// for reasoning; `close_arguments` completes the arguments of a call that was cut short.
+    /// for reasoning; `close_arguments` completes the arguments of a call that was cut short; `call_ids` are the ids of the earlier
+    /// calls in the conversation, in order: new ones differ from them, and ids that count go on from them.
     #[pyo3(signature = (
         *, model=None, id=None, created=None, reasoning="reasoning_content", include_usage=false, diagnostics=false,
         close_arguments=false,
+        call_ids=None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn openai_chunks(
@@ -133,11 +135,14 @@ impl Stream {
         include_usage: bool,
         diagnostics: bool,
         close_arguments: bool,
+        call_ids: Option<Vec<String>>,
     ) -> PyResult<OpenAIChunks> {
         let own = &this.get().0.model;
-        let mut writer = OpenAIChunks::writer(model.unwrap_or(own.name()), &TemplateNeeds::of(own.spec()), reasoning)?
-            .include_usage(include_usage)
-            .diagnostics(diagnostics);
+        let needs = TemplateNeeds::of(own.spec());
+        let mut writer =
+            OpenAIChunks::writer(model.unwrap_or(own.name()), &needs, reasoning, call_ids.unwrap_or_default())?
+                .include_usage(include_usage)
+                .diagnostics(diagnostics);
         if let Some(id) = id {
             writer = writer.id(id);
         }

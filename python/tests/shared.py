@@ -93,7 +93,7 @@ def turns_of(model: unjinja.Model) -> list[tuple[str, str]]:
         shared = re.sub(r"[^>\]\n]*\Z", "", shared)
         output = whole[len((begun or [shared])[0]) :].removesuffix("</s>")
         # Where only the end of the reasoning is marked, a model never writes a turn behind anything but the whole prompt.
-        cut = [shared if model.reasoning_markers[0] else str(prompts[0])]
+        cut = [shared if (model.reasoning_markers or ("",))[0] else str(prompts[0])]
         pairs.append(((begun or cut)[0], output))
     return pairs
 

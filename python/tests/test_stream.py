@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shared import TEMPLATES, WEATHER, load
+from shared import ROOT, TEMPLATES, WEATHER, load
 
 import unjinja
 from unjinja import Event, Model
@@ -89,6 +89,31 @@ def test_chunks_of_openai_add_up(qwen3: Model) -> None:
         qwen3.stream().openai_chunks(reasoning="thoughts")  # type: ignore[arg-type]
 
 
+def test_every_field_of_chunks(qwen3: Model) -> None:
+    chunks = qwen3.stream(tools=WEATHER, unparsed="separate").openai_chunks(
+        model="m", id="i", created=5, diagnostics=True, include_usage=True, reasoning="reasoning"
+    )
+    written = chunks.push(OUTPUT + '<tool_call>\n{"name": "get_weather", oops}\n</tool_call>')
+    written += chunks.finish("stop", {"prompt_tokens": 3, "completion_tokens": 4})
+    for chunk in written:
+        assert list(chunk)[:5] == ["id", "object", "created", "model", "choices"]
+        assert (chunk["id"], chunk["object"], chunk["created"], chunk["model"]) == ("i", "chat.completion.chunk", 5, "m")
+    choices = [choice for chunk in written for choice in chunk["choices"]]
+    assert all(list(choice) == ["index", "delta", "finish_reason"] for choice in choices)
+    assert [choice["finish_reason"] for choice in choices] == [None] * (len(choices) - 1) + ["tool_calls"]
+    deltas = [choice["delta"] for choice in choices]
+    assert [delta["role"] for delta in deltas if "role" in delta] == ["assistant"]
+    assert "".join(delta.get("reasoning", "") for delta in deltas) == "Hm, é."
+    assert "oops" in "".join(delta.get("unparsed", "") for delta in deltas)
+    (first, *rest) = [call for delta in deltas for call in delta.get("tool_calls", [])]
+    assert first.pop("id").startswith("call_")
+    assert first == {"index": 0, "type": "function", "function": {"name": "get_weather", "arguments": ""}}
+    assert {"index": 0, "function": {"arguments": '{"city": "Paris"}'}} in rest
+    (noted,) = [diagnostic for delta in deltas for diagnostic in delta.get("diagnostics", [])]
+    assert noted["kind"] == "malformed_arguments", noted
+    assert written[-1]["usage"] == {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+
+
 def test_a_call_that_is_cut_short(qwen3: Model) -> None:
     chunks = qwen3.stream(tools=WEATHER).openai_chunks(close_arguments=True)
     written = chunks.push(OUTPUT[: OUTPUT.index("ris")]) + chunks.finish("length")
@@ -165,6 +190,24 @@ def test_streams_move_between_threads(qwen3: Model) -> None:
     for stream in streams:
         stream.finish()
         assert stream.message == expected
+
+
+def test_ids_go_on_from_earlier_calls() -> None:
+    model = load(ROOT / "templates" / "indexed_ids.jinja")
+    ask = {"role": "user", "content": "Rain?"}
+    call = {"id": "functions.get_weather:0", "type": "function", "function": {"name": "get_weather", "arguments": {}}}
+    answer = {"role": "assistant", "content": "", "tool_calls": [call]}
+    prompt = model.render([ask], tools=WEATHER)
+    output = model.render([ask, answer], tools=WEATHER, add_generation_prompt=False).removeprefix(prompt)
+
+    def ids(earlier: list[str] | None) -> list[str]:
+        chunks = model.stream(tools=WEATHER, prompt=prompt).openai_chunks(call_ids=earlier)
+        message = assemble(chunks.push(output) + chunks.finish())
+        return [call["id"] for call in message["tool_calls"]]
+
+    first = ids(None)
+    assert len(first) == 1
+    assert ids(first) != first
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])

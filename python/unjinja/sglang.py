@@ -143,7 +143,7 @@ class ReasoningDetector(ResponseTemplateReasoningDetector):  # type: ignore[misc
     ) -> None:
         self.model = model_of(tokenizer)
         self.stream_reasoning = stream_reasoning
-        self.think_start_token, self.think_end_token = (marker.strip() for marker in self.model.reasoning_markers)
+        self.think_start_token, self.think_end_token = (marker.strip() for marker in _markers(self.model))
         self.think_start_self_label = ""
         self.think_excluded_tokens = None
         self.message_start_think_openers: list[str] = []
@@ -158,7 +158,7 @@ class ReasoningDetector(ResponseTemplateReasoningDetector):  # type: ignore[misc
         self._splitter = self._fresh()
 
     def _fresh(self) -> _Splitter:
-        return _Splitter(self._new_stream(), self.model.reasoning_markers[1], self._rest)
+        return _Splitter(self._new_stream(), _markers(self.model)[1], self._rest)
 
     def detect_and_parse(self, text: str) -> ReasoningResult:
         splitter = self._fresh()
@@ -230,6 +230,11 @@ def _end_of(markup: str, marker: str) -> int:
 
 class _Answer(str):
     """An answer that was read to the end. The tool-call parser leaves it as it is, whatever it looks like."""
+
+
+def _markers(model: Model) -> tuple[str, str]:
+    """The markers around reasoning; empty where there is none."""
+    return model.reasoning_markers or ("", "")
 
 
 def _rest_for(is_tool_parser_active: bool) -> _Rest:
@@ -344,7 +349,7 @@ class ToolDetector(ResponseTemplateToolDetector):  # type: ignore[misc]
 
     def _fresh(self, tools: Sequence[Any]) -> _CallReader:
         stream = self.model.stream(tools=_tools(tools), prompt=self._prefix or None)
-        return _CallReader(stream, self.model.reasoning_markers[1], set(self._get_tool_indices(tools)))
+        return _CallReader(stream, _markers(self.model)[1], set(self._get_tool_indices(tools)))
 
     def has_tool_call(self, text: str) -> bool:
         """Whether the text holds something to read: a call, or markup around the answer."""

@@ -102,3 +102,9 @@ impl Finding {
         self
     }
 }
+
+/// A sentence that begins with a capital letter.
+pub(super) fn capitalised(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

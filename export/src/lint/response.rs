@@ -1,14 +1,13 @@
 //! Findings about response templates, in the form that all findings have. What is tried, `response_template` decides.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use unjinja_analyzer::Verification;
 use unjinja_render::Template;
-use unjinja_runtime::Message;
 use unjinja_spec::FormatSpec;
 
-use super::finding::{Evidence, Finding, Target};
+use super::finding::{Evidence, Finding, Target, capitalised};
 use super::rules::{self, Rule};
-use crate::response_template::{self, Dialect, FindingKind, ReadError, Reading, ResponseTemplate, check};
+use crate::response_template::{self, Dialect, FindingKind, ResponseTemplate, check, written_json};
 
 /// Tries a response template, as JSON, with what the chat template of the same model writes: random conversations and outputs
 /// that are known to be hard. `spec` is the analysis of the chat template, and `verification` its random conversations
@@ -55,12 +54,17 @@ fn place(problem: &response_template::Problem) -> String {
 
 fn finding_of(found: &response_template::Finding) -> Finding {
     let (rule, help) = rule_of(found.kind);
-    let mut finding =
-        Finding { target: Target::ResponseTemplate, ..Finding::new(rule, capitalised(&found.sentence), help) };
+    let mut finding = Finding {
+        target: Target::ResponseTemplate,
+        ..Finding::new(rule, format!("{}.", capitalised(&found.sentence)), help)
+    };
     finding.evidence = found.output.as_ref().map(|output| Evidence::Output {
         output: output.clone(),
-        written: written(&found.written).to_string(),
-        read: read(&found.read),
+        written: written_json(&found.written).to_string(),
+        read: match &found.read {
+            Ok(reading) => reading.to_json().to_string(),
+            Err(error) => format!("error: {error}"),
+        },
     });
     finding
 }
@@ -87,28 +91,5 @@ fn rule_of(kind: FindingKind) -> (Rule, &'static str) {
         FindingKind::CallInReasoning => {
             (rules::RESPONSE_REASONING, "let the marker of a call close the reasoning as well")
         }
-    }
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut chars = sentence.chars();
-    chars.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
-}
-
-/// A message without what readers do not give.
-fn written(message: &Message) -> Value {
-    let calls: Vec<Value> =
-        message.tool_calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments})).collect();
-    json!({"reasoning_content": message.reasoning_content, "content": message.content, "tool_calls": calls})
-}
-
-fn read(read: &Result<Reading, ReadError>) -> String {
-    match read {
-        Ok(reading) => {
-            let calls: Vec<Value> =
-                reading.calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments})).collect();
-            json!({"reasoning_content": reading.reasoning, "content": reading.content, "tool_calls": calls}).to_string()
-        }
-        Err(error) => format!("error: {error}"),
     }
 }

@@ -38,15 +38,6 @@ pub enum FindingKind {
     CallInReasoning,
 }
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Ordinary outputs are read wrongly.
-    Error,
-    /// Unusual outputs are.
-    Warning,
-}
-
 /// Something that a response template does wrong.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -77,15 +68,6 @@ impl FindingKind {
             FindingKind::WhiteSpaceOfValue => "white_space_of_value",
             FindingKind::CutCall => "cut_call",
             FindingKind::CallInReasoning => "call_in_reasoning",
-        }
-    }
-
-    /// How bad it is.
-    #[must_use]
-    pub fn severity(self) -> Severity {
-        match self {
-            FindingKind::Refused | FindingKind::Conversation => Severity::Error,
-            _ => Severity::Warning,
         }
     }
 

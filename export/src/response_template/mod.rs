@@ -28,7 +28,7 @@ mod tool_types;
 mod transform;
 mod value;
 
-pub use check::{Finding, FindingKind, Severity, check};
+pub use check::{Finding, FindingKind, check};
 pub use config::{find, with_template};
 pub use dialect::{Dialect, Malformed};
 pub use error::{ErrorKind, ReadError};
@@ -36,6 +36,6 @@ pub use executor::{Event, Executor};
 pub use export::{Example, Export, Loss, LossKind, came_back, export};
 pub use import::completed;
 pub use problem::{Problem, Problems};
-pub use reading::{ReadCall, Reading, read};
+pub use reading::{ReadCall, Reading, read, written_json};
 pub use schema::ResponseTemplate;
 pub use value::{Dict, Value};

@@ -4,7 +4,8 @@
 //! came, so their white space is not trimmed, and nothing replaces anything. SGLang reads every output twice, first for
 //! reasoning and then, in what is left, for calls.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
+use unjinja_runtime::Message;
 
 use super::dialect::Dialect;
 use super::error::ReadError;
@@ -33,6 +34,27 @@ pub struct Reading {
     pub dropped: Vec<String>,
     /// transformers: all fields of the message.
     pub fields: Dict,
+}
+
+impl Reading {
+    /// The message as JSON: `reasoning_content`, `content`, and `tool_calls` with `name` and `arguments` each.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let calls = self.calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str()));
+        as_json(&self.reasoning, &self.content, calls)
+    }
+}
+
+/// The message that was written, in the form of [`Reading::to_json`]: without what readers do not give.
+#[must_use]
+pub fn written_json(message: &Message) -> Json {
+    let calls = message.tool_calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str()));
+    as_json(&message.reasoning_content, &message.content, calls)
+}
+
+fn as_json<'m>(reasoning: &str, content: &str, calls: impl Iterator<Item = (&'m str, &'m str)>) -> Json {
+    let calls: Vec<Json> = calls.map(|(name, arguments)| json!({"name": name, "arguments": arguments})).collect();
+    json!({"reasoning_content": reasoning, "content": content, "tool_calls": calls})
 }
 
 /// A call that a reader found.

@@ -131,7 +131,7 @@ async fn begin(state: &Arc<State>, api: Api, body: &[u8]) -> Result<Begun, Refus
     let options = ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
     let stops = prepared.sampling.stop;
     let reply = Reply::new(&options, prepared.model, prepared.call_ids);
-    let turn = Turn::new(&served.model, prepared.options, reply, stops);
+    let turn = Turn::new(&served, prepared.options, reply, stops);
     let trouble = |trouble: Trouble| {
         state.metrics.upstream_error(trouble.kind);
         trouble

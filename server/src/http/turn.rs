@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use unjinja_dynamic::{Model, ModelStream};
 use unjinja_runtime::{DiagnosticKind, Event, Message, Options};
 
+use super::models::ServedModel;
 use super::reply::Reply;
 use super::upstream::Piece;
 use crate::finish::{Finish, Usage};
@@ -19,6 +20,8 @@ pub(crate) struct Turn {
     message: Message,
     /// The stop texts of the client; others are ours, and it does not know them.
     client_stops: Vec<String>,
+    /// The texts that end a turn of this model. The upstream does not send the one that it stopped at.
+    model_stops: Vec<String>,
     finish: Finish,
     usage: Option<Usage>,
     own: Duration,
@@ -34,14 +37,15 @@ pub(crate) struct Ended {
 }
 
 impl Turn {
-    pub(crate) fn new(model: &Model, options: Options, reply: Reply, client_stops: Vec<String>) -> Self {
+    pub(crate) fn new(served: &ServedModel, options: Options, reply: Reply, client_stops: Vec<String>) -> Self {
         Self {
-            stream: model.stream(&options),
-            model: model.clone(),
+            stream: served.model.stream(&options),
+            model: served.model.clone(),
             options,
             reply,
             message: Message::default(),
             client_stops,
+            model_stops: served.stops.clone(),
             finish: Finish::Stop,
             usage: None,
             own: Duration::ZERO,
@@ -64,7 +68,13 @@ impl Turn {
                 (_, Some(text)) if self.client_stops.contains(&text) => Finish::StopSequence(text),
                 // A server that does not say which text it was.
                 (Finish::StopSequence(_), None) if !self.client_stops.is_empty() => Finish::StopSequence(String::new()),
-                _ => Finish::Stop,
+                (_, text) => {
+                    // The parser gets the end of the turn all the same: the white space before it is then no part of the answer.
+                    if let Some(text) = text.filter(|text| self.model_stops.contains(text)) {
+                        stream.push(text.as_str(), |event| pass_on(&event, message, reply, out));
+                    }
+                    Finish::Stop
+                }
             };
         }
         self.usage = piece.usage.or(self.usage);

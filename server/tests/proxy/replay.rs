@@ -132,10 +132,17 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
     let outputs = replay.outputs.get(ask["model"].as_str().unwrap_or_default());
     let outputs = outputs.or(replay.outputs.values().next())?;
     let text = &outputs[usize::try_from(seed).ok()? % outputs.len()];
-    let chunk = |text: &str, finish: Option<&str>| match native {
-        true => json!({"content": text, "stop": finish.is_some(), "stop_type": finish.unwrap_or("none"),
-            "tokens_evaluated": 11, "tokens_predicted": 7}),
-        false => json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "stop_reason": null}]}),
+    // As servers do, it stops before the first stop text and says which it was.
+    let stops = ask["stop"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let stop = stops.filter_map(|stop| Some((text.find(stop)?, stop))).min();
+    let text = &text[..stop.map_or(text.len(), |(at, _)| at)];
+    let chunk = |text: &str, finish: Option<&str>| {
+        let stop = stop.filter(|_| finish.is_some()).map(|(_, stop)| stop);
+        match native {
+            true => json!({"content": text, "stop": finish.is_some(), "stop_type": finish.unwrap_or("none"),
+                "stopping_word": stop.unwrap_or_default(), "tokens_evaluated": 11, "tokens_predicted": 7}),
+            false => json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "stop_reason": stop}]}),
+        }
     };
     if fault == "whole" {
         let mut whole = chunk(text, Some("stop"));
@@ -143,7 +150,7 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
         return send.send(Ok(whole.to_string().into())).await.ok();
     }
     let mut pieces = Vec::new();
-    let mut rest = text.as_str();
+    let mut rest = text;
     while !rest.is_empty() {
         let from = 1 + random.below(12);
         let at = (from..rest.len()).find(|&at| rest.is_char_boundary(at)).unwrap_or(rest.len());
@@ -152,7 +159,11 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
         rest = tail;
     }
     let middle = pieces.len() / 2;
-    let end = if native { "eos" } else { "stop" };
+    let end = match (native, stop) {
+        (true, None) => "eos",
+        (true, Some(_)) => "word",
+        (false, _) => "stop",
+    };
     pieces.push(chunk("", Some(end)));
     if !native {
         pieces.push(json!({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}));

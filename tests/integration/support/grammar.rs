@@ -3,7 +3,7 @@
 
 use fancy_regex::Regex;
 use serde_json::Value;
-use unjinja::{DiagnosticKind, Message, Tools};
+use unjinja::{ChatParser, DiagnosticKind, Message, Options, Tools};
 use unjinja::{Grammar, GrammarOptions, ToolChoice, Trigger};
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_render::Template;
@@ -125,6 +125,20 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
             grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &options())?);
             let required = options().tool_choice(ToolChoice::Required);
             grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &required)?);
+        }
+        // A server ends the output where a stop text begins: nothing but white space may stand behind the text.
+        for stop in grammars.iter().flat_map(|grammar| &grammar.stops) {
+            let Some(at) = turn.body.find(stop.as_str()) else { continue };
+            let read = |output: &str| {
+                let options = Options::new().tools(&turn.tools).generation_prompt(start);
+                let message = model.parser.parse(output.into(), &options);
+                (message.reasoning_content, message.content.trim_end().to_owned(), message.tool_calls)
+            };
+            let (cut, whole) = (read(&turn.body[..at + stop.len()]), read(&turn.body));
+            if cut != whole {
+                problems
+                    .push(format!("{name}: what follows {stop:?} is needed: without it {cut:?}, with it {whole:?}"));
+            }
         }
         for grammar in grammars.iter().filter(|grammar| !grammar.text.is_empty()) {
             let rules = load(grammar).map_err(|error| format!("{name}: {error}"))?;

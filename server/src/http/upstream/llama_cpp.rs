@@ -98,3 +98,72 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
     let usage = tokens_evaluated.zip(tokens_predicted).filter(|_| last);
     Ok(Piece { text: content, finish, usage: usage.map(|(input, output)| Usage::new(input, output)), last })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+    use unjinja_dynamic::Target;
+
+    use super::*;
+
+    fn asked(grammar: Option<Grammar>) -> Value {
+        body(&Ask {
+            model: "m".to_owned(),
+            prompt: "Hi".to_owned(),
+            stops: vec!["<end>".to_owned()],
+            max_tokens: Some(5),
+            settings: Map::from_iter([("top_k".to_owned(), json!(3)), ("messages".to_owned(), json!([]))]),
+            grammar,
+            engine: Target::Gbnf,
+            preserved: vec!["<call>".to_owned()],
+        })
+    }
+
+    fn grammar(triggers: Vec<Trigger>, prefill: &str) -> Grammar {
+        Grammar {
+            text: "root ::= \"x\"".to_owned(),
+            lazy: !triggers.is_empty(),
+            triggers,
+            preserved_tokens: vec!["<other>".to_owned(), "<call>".to_owned()],
+            stops: Vec::new(),
+            prefill: prefill.to_owned(),
+            reasoning: None,
+            widened: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn without_a_grammar() {
+        let expected = json!({
+            "prompt": "Hi", "stream": true, "cache_prompt": true, "stop": ["<end>"], "n_predict": 5, "top_k": 3,
+            "preserved_tokens": ["<call>"],
+        });
+        assert_eq!(asked(None), expected);
+        // A grammar that constrains nothing is none.
+        assert_eq!(
+            asked(Some(Grammar { text: String::new(), ..grammar(vec![Trigger::of_word("<a>")], "") })),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_lazy_grammar_has_triggers_by_number() {
+        let pattern = Trigger::Pattern(r"(?:^|\n)(<a>)[\s\S]*".into());
+        let body = asked(Some(grammar(vec![Trigger::of_word("<call>"), pattern, Trigger::of_word("<b>")], "")));
+        assert_eq!((&body["grammar"], &body["grammar_lazy"]), (&json!("root ::= \"x\""), &json!(true)));
+        let triggers = json!([
+            {"type": 1, "value": "<call>"}, {"type": 2, "value": r"(?:^|\n)(<a>)[\s\S]*"}, {"type": 1, "value": "<b>"},
+        ]);
+        assert_eq!(body["grammar_triggers"], triggers);
+        // Words are preserved, and what is asked for already is not asked for twice.
+        assert_eq!(body["preserved_tokens"], json!(["<call>", "<b>", "<other>"]));
+        assert_eq!((body.get("generation_prompt"), body.get("grammar_type")), (None, None));
+    }
+
+    #[test]
+    fn a_grammar_for_the_whole_turn_begins_with_what_the_prompt_has() {
+        let body = asked(Some(grammar(Vec::new(), "<think>\n")));
+        assert_eq!((&body["generation_prompt"], &body["grammar_type"]), (&json!("<think>\n"), &json!("tool_calls")));
+        assert_eq!((body.get("grammar_lazy"), body.get("grammar_triggers")), (None, None));
+    }
+}

@@ -1,0 +1,104 @@
+"""What this package uses of vLLM, in one place. All names are public in vLLM 0.33: none begins with an underscore.
+
+Without vLLM the modules can still be imported; using them says what is missing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_MISSING = "unjinja.vllm needs vLLM, and it is not installed here. Install it: pip install vllm"
+
+if TYPE_CHECKING:
+
+    class ToolParser:
+        """What is used of vLLM's class."""
+
+        tools: list[Any]
+        model_tokenizer: Any
+
+        def __init__(self, tokenizer: Any, tools: list[Any] | None = None) -> None: ...
+        def adjust_request(self, request: Any) -> Any: ...
+
+    class ReasoningParser:
+        """What is used of vLLM's class."""
+
+        model_tokenizer: Any
+
+        def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None: ...
+        def adjust_request(self, request: Any) -> Any: ...
+
+else:
+    try:
+        from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
+        from vllm.tool_parsers.abstract_tool_parser import ToolParser
+    except ModuleNotFoundError as error:
+        if error.name != "vllm":
+            raise
+
+        class _Missing:
+            def __init__(self, *_: object, **__: object) -> None:
+                raise ImportError(_MISSING)
+
+            def adjust_request(self, request: object) -> object:
+                raise ImportError(_MISSING)
+
+        class ToolParser(_Missing):
+            """Stands for vLLM's class."""
+
+        class ReasoningParser(_Missing):
+            """Stands for vLLM's class."""
+
+
+def _of(module: str, name: str) -> Any:
+    """A name of vLLM, looked up when it is used: vLLM takes seconds to import, and is no dependency of this package."""
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name != "vllm":
+            raise
+        raise ImportError(_MISSING) from error
+
+
+def tool_parsers() -> Any:
+    """The registry of tool parsers."""
+    return _of("vllm.tool_parsers", "ToolParserManager")
+
+
+def reasoning_parsers() -> Any:
+    """The registry of reasoning parsers."""
+    return _of("vllm.reasoning", "ReasoningParserManager")
+
+
+_PROTOCOL = "vllm.entrypoints.generate.base.protocol"
+
+
+def delta_message(delta: dict[str, Any] | None) -> Any:
+    """vLLM's piece of a streamed message, of a `delta` of a chunk. None if it says nothing."""
+    return _of(_PROTOCOL, "DeltaMessage")(**delta) if delta else None
+
+
+def extracted_calls(calls: list[dict[str, Any]], content: str | None) -> Any:
+    """vLLM's account of a whole output, of the calls of a message."""
+    function, made = _of(_PROTOCOL, "FunctionCall"), []
+    for call in calls:
+        named = {"id": call["id"]} if call["id"] else {}
+        called = function(name=call["name"], arguments=call["arguments"])
+        made.append(_of(_PROTOCOL, "ToolCall")(**named, function=called))
+    return _of(_PROTOCOL, "ExtractedToolCallInformation")(tools_called=bool(made), tool_calls=made, content=content)
+
+
+def structural_tag(text: str) -> Any:
+    """XGrammar's structural tag, of its JSON."""
+    return _of("xgrammar", "StructuralTag").model_validate_json(text)
+
+
+def constrains_calls() -> bool:
+    """Whether this server constrains calls at all: `VLLM_ENFORCE_STRICT_TOOL_CALLING`."""
+    return bool(_of("vllm", "envs").VLLM_ENFORCE_STRICT_TOOL_CALLING)
+
+
+def logger() -> Any:
+    """A logger that vLLM shows: those below its own name are."""
+    return _of("vllm.logger", "init_logger")("vllm.plugins.unjinja")

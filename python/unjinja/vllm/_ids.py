@@ -1,0 +1,131 @@
+"""Reads an output by its token ids: where its reasoning ends, and how many tokens reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._lib import Event, Model, Stream
+
+
+class Texts:
+    """The texts of tokens that follow each other. A token with a part of a character has no text; its next token has both."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._ids: list[int] = []
+        self._read = 0
+
+    def next(self, token: int) -> str:
+        """The text of the next token."""
+        self._ids.append(token)
+        before = decode(self._tokenizer, self._ids[: self._read])
+        text = decode(self._tokenizer, self._ids)
+        if text.endswith("\ufffd") and len(self._ids) - self._read < 8:
+            return ""
+        # The tokens that were read stay as context: some tokenizers write a token otherwise at the beginning of a text.
+        self._ids = self._ids[self._read :]
+        self._read = len(self._ids)
+        return text[len(before) :]
+
+
+class ReasoningEnd:
+    """Where reasoning ends among the ids of a prompt and its output, which grow from call to call."""
+
+    def __init__(self, model: Model, tokenizer: Any) -> None:
+        self._model = model
+        self._tokenizer = tokenizer
+        markers = model.reasoning_markers
+        self._marker = markers[1].strip() if markers else ""
+        self._prompt: list[int] = []
+        self._begin([])
+
+    def of(self, ids: Sequence[int], new: int = 0) -> int | None:
+        """Behind how many ids reasoning is over: all of them if that is true from the beginning on. None if it is not over.
+
+        The last `new` ids are output for certain, and all are a prompt if there are none. The others are a prompt, unless they
+        were output in a call before.
+        """
+        ids = list(ids)
+        if not new or not self._prompt or ids[: len(self._prompt)] != self._prompt:
+            self._begin(ids[: len(ids) - new])
+        at = len(self._prompt)
+        if ids[at : at + len(self._output)] != self._output[: len(ids) - at]:
+            self._restart()  # tokens that were only proposed
+        for token in ids[at + len(self._output) :]:
+            self._push(token)
+        return self._end if self._end is not None and self._end <= len(ids) else None
+
+    def _begin(self, prompt: list[int]) -> None:
+        self._prompt = prompt
+        self._turn = self._model.turn_of(decode(self._tokenizer, prompt)) if prompt else ""
+        self._over, self._open = state(self._model, self._turn)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._output: list[int] = []
+        self._stream = self._model.stream(prompt=self._turn or None)
+        self._texts = Texts(self._tokenizer)
+        self._tail = ""
+        self._reasons = self._open
+        self._end: int | None = len(self._prompt) if self._over else None
+
+    def _push(self, token: int) -> None:
+        self._output.append(token)
+        if self._end is not None:
+            return
+        text = self._texts.next(token)
+        self._tail = (self._tail + text)[-len(self._marker) - len(text) :] if self._marker else ""
+        answers = False
+        for event in self._stream.push(text):
+            if isinstance(event, Event.Reasoning):
+                self._reasons = True
+            answers |= isinstance(event, Event.ToolCallStart) or (isinstance(event, Event.Content) and bool(event.text.strip()))
+        channel = self._stream.channel
+        if answers or (channel == "content" and (self._reasons or (self._marker and self._marker in self._tail))):
+            self._end = len(self._prompt) + len(self._output)
+        self._reasons |= channel == "reasoning"
+
+
+class ReasoningTokens:
+    """Counts the tokens of reasoning in an output that grows from call to call."""
+
+    def __init__(self, model: Model, tokenizer: Any) -> None:
+        self._model = model
+        self._tokenizer = tokenizer
+        self._turn: str | None = None
+        self._ids: list[int] | None = None
+        self._stream: Stream
+        self._texts: Texts
+
+    def count(self, ids: Sequence[int], turn: str | None) -> int:
+        """How many of the ids are reasoning, its markers left out."""
+        ids = list(ids)
+        if self._ids is None or turn != self._turn or ids[: len(self._ids)] != self._ids:
+            self._ids, self._turn = [], turn
+            self._stream = self._model.stream(prompt=turn)
+            self._texts = Texts(self._tokenizer)
+        for token in ids[len(self._ids) :]:
+            self._ids.append(token)
+            self._stream.push_token(self._texts.next(token))
+        return self._stream.token_counts["reasoning"]
+
+
+def state(model: Model, turn: str) -> tuple[bool, bool]:
+    """Whether reasoning is over, and whether it is open, at the end of what a prompt has of the model's turn."""
+    markers = model.reasoning_markers
+    if markers is None:
+        return True, False
+    probe = model.stream(prompt=turn or None)
+    probe.push("x")
+    if probe.channel == "reasoning":
+        return False, True
+    closed = bool(markers[1].strip()) and markers[1].strip() in turn
+    probe.finish()
+    answered = probe.message.content.strip() != "x" or bool(probe.message.tool_calls)
+    return closed or answered, False
+
+
+def decode(tokenizer: Any, ids: Sequence[int]) -> str:
+    """The text of ids, with the special tokens."""
+    return str(tokenizer.decode(list(ids), skip_special_tokens=False)) if ids else ""
