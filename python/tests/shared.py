@@ -76,7 +76,7 @@ def load(path: Path) -> unjinja.Model:
     )
 
 
-def turns_of(model: Model) -> list[tuple[str, str]]:
+def turns_of(model: unjinja.Model) -> list[tuple[str, str]]:
     """Prompts, and the turns that the template writes behind them."""
     pairs = []
     for turn in TURNS:

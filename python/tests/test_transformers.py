@@ -37,7 +37,7 @@ def tokenizer(template: str | dict[str, str]) -> Any:
 
 def comparable(message: dict[str, Any]) -> dict[str, Any]:
     """A message without ids, which a response template does not read, and without white space at the ends of its texts."""
-    result = {key: value.strip() if isinstance(value, str) else value for key, value in message.items()}
+    result: dict[str, Any] = {key: value.strip() if isinstance(value, str) else value for key, value in message.items()}
     for listed in result.get("tool_calls", []):
         listed.pop("id", None)
     return {key: value for key, value in result.items() if value}
@@ -188,7 +188,7 @@ def test_processors_and_named_templates() -> None:
 
 
 def test_a_slow_tokenizer() -> None:
-    class Slow(transformers.PreTrainedTokenizer):  # type: ignore[misc, name-defined]
+    class Slow(transformers.PreTrainedTokenizer):  # type: ignore[misc]
         """Characters are tokens."""
 
         @property
@@ -210,10 +210,11 @@ def test_a_slow_tokenizer() -> None:
         def convert_tokens_to_string(self, tokens: list[str]) -> str:
             return "".join(tokens)
 
-    for how in ("template", "parser"):
+    ways: tuple[Any, ...] = ("template", "parser")
+    for how in ways:
         slow = Slow()
         slow.chat_template = QWEN.read_text(encoding="utf-8")
-        assert attach(slow, how=how).how == how  # type: ignore[arg-type]
+        assert attach(slow, how=how).how == how
         read = slow.parse_response([ord(char) for char in CALL], prefix="", tools=WEATHER)
         assert read["tool_calls"][0]["function"]["arguments"] == {"city": "Paris"}
 

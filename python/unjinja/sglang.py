@@ -165,9 +165,10 @@ class ReasoningDetector(ResponseTemplateReasoningDetector):  # type: ignore[misc
         reasoning, rest = splitter.read(text, last=True)
         if not splitter.has_call:
             # An answer alone needs no other parser.
-            reasoning, rest = _Splitter(self._new_stream(), "", "answer").read(text, last=True)
+            reasoning, answer = _Splitter(self._new_stream(), "", "answer").read(text, last=True)
+            rest = _Answer(answer)
         if self._never_empty and not rest:
-            reasoning, rest = "", reasoning
+            reasoning, rest = "", _Answer(reasoning)
         return ReasoningResult(normal_text=rest, reasoning_text=reasoning)
 
     def parse_streaming_increment(self, new_text: str) -> ReasoningResult:
@@ -225,6 +226,10 @@ def _end_of(markup: str, marker: str) -> int:
         if at >= 0:
             return at + len(text)
     return 0
+
+
+class _Answer(str):
+    """An answer that was read to the end. The tool-call parser leaves it as it is, whatever it looks like."""
 
 
 def _markers(model: Model) -> tuple[str, str]:
@@ -348,6 +353,8 @@ class ToolDetector(ResponseTemplateToolDetector):  # type: ignore[misc]
 
     def has_tool_call(self, text: str) -> bool:
         """Whether the text holds something to read: a call, or markup around the answer."""
+        if isinstance(text, _Answer):
+            return False
         rest, calls = self._fresh(self._tools).read(text, last=True)
         return bool(calls) or rest.strip() != text.strip()
 
@@ -455,9 +462,12 @@ class _CallReader:
         return "".join(rest), calls
 
     def _span(self, span: Span, rest: list[str], calls: list[ToolCallItem]) -> None:
-        is_used = False
+        # In a call whose tool was not offered, everything stays text.
+        is_other, is_used = self._in_other, False
         for event in span.events:
             match event:
+                case Event.Reasoning() | Event.Content() if is_other:
+                    pass
                 case Event.Reasoning(text):
                     # White space alone is no reasoning.
                     if not self._own(span, text).strip() and not self._in_reasoning:
@@ -466,43 +476,34 @@ class _CallReader:
                         rest.append(self._markup)
                     self._in_reasoning, self._markup = True, ""
                     rest.append(span.text)
-                    is_used = True
                 case Event.Content(text):
                     self._end_reasoning(rest)
                     rest.append(self._own(span, text))
-                    is_used = True
                 case Event.ToolCallStart(index, name):
                     before = self._markup
                     self._end_reasoning(rest)
-                    is_used = True
-                    self._in_other = name not in self.offered and not envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get()
-                    if self._in_other:
-                        rest.append(before + span.text)
+                    if name not in self.offered and not envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get():
+                        rest.append(before)
+                        self._in_other = is_other = True
                         continue
                     self._positions[index] = len(self._positions)
                     self.incomplete.add(self._positions[index])
                     calls.append(ToolCallItem(tool_index=self._positions[index], name=name, parameters=""))
-                case Event.ToolCallArguments(index, json):
-                    is_used = True
-                    if index in self._positions:
-                        calls.append(ToolCallItem(tool_index=self._positions[index], name=None, parameters=json))
-                    else:
-                        rest.append(span.text)
-                case Event.ToolCallEnd(index, complete):
-                    is_used = True
-                    if index in self._positions:
-                        if complete:
-                            self.incomplete.discard(self._positions[index])
-                    else:
-                        rest.append(span.text)
-                        self._in_other = False
+                case Event.ToolCallArguments(index, json) if index in self._positions:
+                    self._markup = ""
+                    calls.append(ToolCallItem(tool_index=self._positions[index], name=None, parameters=json))
+                case Event.ToolCallEnd(index, complete) if index in self._positions:
+                    self._markup = ""
+                    if complete:
+                        self.incomplete.discard(self._positions[index])
+                case Event.ToolCallEnd():
+                    self._in_other = False
                 case _:
-                    pass
-        if is_used:
-            return
-        if self._in_other:
+                    continue
+            is_used = True
+        if is_other:
             rest.append(span.text)
-        else:
+        elif not is_used:
             self._markup += span.text
 
     def _end_reasoning(self, rest: list[str]) -> None:

@@ -123,6 +123,8 @@ class Server:
     template: str
     bos_token: str | None = None
     eos_token: str | None = None
+    forced: bool | None = None
+    """Whether the reasoning parser is told that the output begins inside the reasoning; None if the server decides."""
 
     def __post_init__(self) -> None:
         self.tokenizer = Tokenizer(self.template, self.bos_token, self.eos_token)
@@ -136,6 +138,8 @@ class Server:
     def _forced(self, request: ChatCompletionRequest) -> bool:
         """Whether the server tells the parser that the output begins inside the reasoning: `_get_reasoning_from_request`. That one
         cannot be imported without torchvision."""
+        if self.forced is not None:
+            return self.forced
         if self.force or self.parsers.reasoning is None:
             return self.force
         variables = request.chat_template_kwargs or {}
@@ -251,7 +255,7 @@ def corpus(file: str) -> Iterator[dict[str, Any]]:
 
 def template_of(case: dict[str, Any]) -> Path:
     folder = case["folder"]
-    return CORPUS / ("templates" if folder == "templates" else f"{folder}/templates") / case["template"]
+    return CORPUS / ("templates" if folder == "templates" else f"{folder}/templates") / str(case["template"])
 
 
 @cache

@@ -141,9 +141,29 @@ def test_a_tool_that_was_not_offered() -> None:
         assert [name for name, _ in read.calls] == ["get_weather"]
         assert '"get_time"' in read.content and '{"city": "Paris"}' in read.content
         assert read.content == server().whole(output, request).content
+    output = f"{CALL}\n{CALL.replace('get_weather', 'get_time')}"
+    for read in (server().whole(output, request), server().streamed(pieces(output, 1), request)):
+        assert [name for name, _ in read.calls] == ["get_weather"]
+        assert read.content.strip() == CALL.replace("get_weather", "get_time")
     with envs.SGLANG_FORWARD_UNKNOWN_TOOLS.override(True):
         read = server().whole(output, request)
-        assert [name for name, _ in read.calls] == ["get_time", "get_weather"] and "get_time" not in read.content
+        assert [name for name, _ in read.calls] == ["get_weather", "get_time"] and "get_time" not in read.content
+
+
+def test_an_answer_that_looks_like_a_call() -> None:
+    """`recipients` names a recipient first, so an answer may look like a call when it stands alone."""
+    path = ROOT / "templates" / "recipients.jinja"
+    served, model = server(path.read_text(encoding="utf-8")), load(path)
+    for text in ("get_weather\n{\"city\": \"Paris\"}", "A <b>.", "```json\n{}\n```", CALL):
+        before = model.render([{"role": "user", "content": "?"}], tools=WEATHER)
+        messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]
+        output = model.render(messages, tools=WEATHER, add_generation_prompt=False)[len(before) :]
+        request = request_of(WEATHER, before, None)
+        expected = plain(model.parse(output, tools=WEATHER, prompt=before))
+        assert expected[1:] == (text, [])
+        for cut in cuts(output):
+            assert served.streamed(cut, request).plain() == expected
+        assert served.whole(output, request).plain() == expected
 
 
 def test_reasoning_that_nobody_takes_out_stays_in_the_text() -> None:
