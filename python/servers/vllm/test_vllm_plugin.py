@@ -89,6 +89,15 @@ def test_the_prompt_says_where_the_output_begins(servers: dict[str, Server]) -> 
         assert closed == message("Yes.")
 
 
+def test_a_prompt_that_begins_the_message_is_no_part_of_the_output(servers: dict[str, Server]) -> None:
+    """With `continue_final_message` the client receives what the model wrote."""
+    begun = PROMPT + "<think>\nRain?\n</think>\n\nToday"
+    assert both_ways(servers["both"], f" it rains.{CALL}", begun) == message(" it rains.", "", MADE)
+    assert both_ways(servers["reasoning"], " it rains.", begun) == message(" it rains.")
+    assert both_ways(servers["both"], "haha", PROMPT + "ha") == message("haha")
+    assert both_ways(servers["both"], " it is.</think>Yes.", PROMPT + "<think>\nToday") == message("Yes.", " it is.")
+
+
 def test_a_tool_parser_alone_leaves_reasoning_in_the_content(servers: dict[str, Server]) -> None:
     output = f"<think>\nRain?\n</think>\n\nI look.{CALL}"
     assert both_ways(servers["tools"], output) == message("<think>\nRain?\n</think>\n\nI look.", "", MADE)

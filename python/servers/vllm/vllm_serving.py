@@ -145,7 +145,8 @@ class Server:
 
         request = ChatCompletionRequest.model_validate(chat)
         made = self.derenderer.parser
-        parser = made(self.tokenizer, request.tools, model_config=self.derenderer.model_config, chat_template_kwargs={})
+        switch = chat.get("chat_template_kwargs") or {}
+        parser = made(self.tokenizer, request.tools, model_config=self.derenderer.model_config, chat_template_kwargs=switch)
         processor = ChatStreamProcessor(request, parser, enable_auto_tools=True, parser_cls=made)
         received = Received()
         for number, (text, ids) in enumerate(deltas):

@@ -36,7 +36,7 @@ class Output:
         self.parsed: Whole | None = None
         """What the reasoning parser read, for the tool parser."""
         self._reader: _Chunks | _CallsAsText | None = None
-        self._opened = ""
+        self._begun: dict[str, str] = {}
 
     def options(self) -> dict[str, Any]:
         """The keyword arguments of `Model.parse` and `Model.stream`."""
@@ -48,25 +48,19 @@ class Output:
         return known
 
     def parse(self, text: str, *, calls: bool) -> Whole:
-        """Reads a whole output. Without `calls`, they are text."""
-        if not self.reasoning:
-            delta = _joined([self.push(text, calls=calls), self.finish()]) or {}
-            made = [{"id": call["id"], **call["function"]} for call in delta.get("tool_calls", ())]
-            return Whole(None, delta.get("content"), made)
-        message = self.model.parse(text, **self.options())
-        if message.tool_calls and not calls:
-            reader = _CallsAsText(self.model.stream(**self.options()))
-            delta = _joined([reader.push(text), reader.finish()]) or {}
-            return Whole(delta.get("reasoning"), delta.get("content"))
-        made = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls]
-        return Whole(message.reasoning_content or None, message.content or None, made)
+        """Reads a whole output, as a stream of one piece. Without `calls`, they are text."""
+        reader = Output(self.model)
+        reader.tools, reader.turn, reader.thinking, reader.reasoning = self.tools, self.turn, self.thinking, self.reasoning
+        delta = _joined([reader.push(text, calls=calls), reader.finish()]) or {}
+        made = [{"id": call["id"], **call["function"]} for call in delta.get("tool_calls", ())]
+        return Whole(delta.get("reasoning"), delta.get("content"), made)
 
     def push(self, text: str, *, calls: bool) -> Delta | None:
         """Reads on. What the first piece says about `calls` holds."""
         if self._reader is None:
             stream = self.model.stream(**self.options())
             self._reader = _Chunks(stream) if calls else _CallsAsText(stream)
-            self._opened = "" if self.reasoning else self._opened_by_prompt()
+            self._begun = self._begun_by_prompt()
         return self._written(self._reader.push(text), text)
 
     def finish(self) -> Delta | None:
@@ -74,20 +68,29 @@ class Output:
         reader, self._reader = self._reader, None
         return self._written(reader.finish(), "") if reader else None
 
-    def _opened_by_prompt(self) -> str:
-        """The marker of reasoning that the prompt wrote. Where reasoning is content, a stream begins with it."""
-        probe = self.model.parse("x", **self.options()).content
-        return probe[:-1] if probe.endswith("x") else ""
+    def _begun_by_prompt(self) -> dict[str, str]:
+        """What the prompt already says of the message, or of its markers. A stream begins with it."""
+        probe = self.model.stream(**self.options())
+        probe.push("x")
+        last = "reasoning" if probe.channel == "reasoning" and self.reasoning else "content"
+        probe.finish()
+        begun = {"reasoning": probe.message.reasoning_content, "content": probe.message.content}
+        begun[last] = begun[last].removesuffix("x")
+        return {name: text for name, text in begun.items() if text}
 
     def _written(self, delta: Delta | None, text: str) -> Delta | None:
-        """A delta without what only the prompt wrote: vLLM's content is what the model wrote."""
-        opened, content = self._opened, (delta or {}).get("content")
-        if not opened or not delta or not content:
-            return delta
-        self._opened = ""
-        if not content.startswith(opened) or text.startswith(opened.strip()):
-            return delta
-        return _joined([{**delta, "content": content[len(opened) :]}])
+        """A delta without what the prompt says: vLLM's message is what the model wrote."""
+        for name in ("reasoning", "content"):
+            said = (delta or {}).get(name)
+            if not delta or not said or name not in self._begun:
+                continue
+            begun = self._begun.pop(name)
+            marker = begun.strip()
+            # A marker that the model writes once more is said once.
+            repeated = not self.reasoning and marker and text.startswith(marker)
+            if said.startswith(begun) and not repeated:
+                delta = {**delta, name: said[len(begun) :]}
+        return _joined([delta])
 
 
 class _Chunks:
