@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shared import TEMPLATES, WEATHER, load
+from shared import ROOT, TEMPLATES, WEATHER, load
 
 import unjinja
 from unjinja import Event, Model
@@ -127,6 +127,17 @@ def test_the_turn_of_a_prompt_that_is_only_text(qwen3: Model) -> None:
     prompt = qwen3.render([{"role": "user", "content": "Rain?"}], thinking=False)
     assert qwen3.turn_of(str(prompt)) == prompt.turn
     assert qwen3.parse("Yes.", prompt=str(prompt)) == qwen3.parse("Yes.", prompt=prompt)
+
+
+def test_the_turn_of_a_prompt_that_ends_in_an_open_marker(qwen3: Model) -> None:
+    """White space may follow the marker, and the template itself does not write it there."""
+    prompt = qwen3.render([{"role": "user", "content": "Rain?"}])
+    assert qwen3.turn_of(f"{prompt}<think>\n") == f"{prompt.turn}<think>\n"
+
+
+def test_the_markers_of_reasoning(qwen3: Model) -> None:
+    assert qwen3.reasoning_markers == ("<think>\n", "\n</think>\n\n")
+    assert load(ROOT / "templates" / "hermes.jinja").reasoning_markers is None
 
 
 def test_a_new_turn(qwen3: Model) -> None:
