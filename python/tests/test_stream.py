@@ -154,6 +154,17 @@ def test_the_turn_of_a_prompt_that_is_only_text(qwen3: Model) -> None:
     assert qwen3.parse("Yes.", prompt=str(prompt)) == qwen3.parse("Yes.", prompt=prompt)
 
 
+def test_the_turn_of_a_prompt_that_ends_in_an_open_marker(qwen3: Model) -> None:
+    """White space may follow the marker, and the template itself does not write it there."""
+    prompt = qwen3.render([{"role": "user", "content": "Rain?"}])
+    assert qwen3.turn_of(f"{prompt}<think>\n") == f"{prompt.turn}<think>\n"
+
+
+def test_the_markers_of_reasoning(qwen3: Model) -> None:
+    assert qwen3.reasoning_markers == ("<think>\n", "\n</think>\n\n")
+    assert load(ROOT / "templates" / "hermes.jinja").reasoning_markers is None
+
+
 def test_a_new_turn(qwen3: Model) -> None:
     stream = qwen3.stream()
     stream.push("Well<tool")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from .._lib import Event, Model, Stream
+from .._prompt import Prompt
 
 
 class Texts:
@@ -58,13 +60,13 @@ class ReasoningEnd:
 
     def _begin(self, prompt: list[int]) -> None:
         self._prompt = prompt
-        self._turn = self._model.turn_of(decode(self._tokenizer, prompt)) if prompt else ""
+        self._turn = turn_of(self._model, decode(self._tokenizer, prompt))
         self._over, self._open = state(self._model, self._turn)
         self._restart()
 
     def _restart(self) -> None:
         self._output: list[int] = []
-        self._stream = self._model.stream(prompt=self._turn or None)
+        self._stream = self._model.stream(prompt=self._turn)
         self._texts = Texts(self._tokenizer)
         self._tail = ""
         self._reasons = self._open
@@ -93,12 +95,12 @@ class ReasoningTokens:
     def __init__(self, model: Model, tokenizer: Any) -> None:
         self._model = model
         self._tokenizer = tokenizer
-        self._turn: str | None = None
+        self._turn: Prompt | None = None
         self._ids: list[int] | None = None
         self._stream: Stream
         self._texts: Texts
 
-    def count(self, ids: Sequence[int], turn: str | None) -> int:
+    def count(self, ids: Sequence[int], turn: Prompt | None) -> int:
         """How many of the ids are reasoning, its markers left out."""
         ids = list(ids)
         if self._ids is None or turn != self._turn or ids[: len(self._ids)] != self._ids:
@@ -111,16 +113,32 @@ class ReasoningTokens:
         return self._stream.token_counts["reasoning"]
 
 
-def state(model: Model, turn: str) -> tuple[bool, bool]:
+def turn_of(model: Model, prompt: str) -> Prompt | None:
+    """What a prompt has of the model's turn. None if it does not say: then the template's own beginning of a turn holds.
+
+    In a prompt of another template no turn is found. Markers of reasoning at its end still count.
+    """
+    if turn := model.turn_of(prompt):
+        return Prompt(turn, turn)
+    markers = model.reasoning_markers
+    if not markers or not markers[1].strip():
+        return None
+    start, end = (f"(?:{re.escape(marker.strip())}\\s*)?" for marker in markers)
+    found = re.search(start + end + r"\Z", prompt[-1000:])
+    end_of = found.group() if found else ""
+    return Prompt(end_of, end_of) if end_of else None
+
+
+def state(model: Model, turn: Prompt | None) -> tuple[bool, bool]:
     """Whether reasoning is over, and whether it is open, at the end of what a prompt has of the model's turn."""
     markers = model.reasoning_markers
     if markers is None:
         return True, False
-    probe = model.stream(prompt=turn or None)
+    probe = model.stream(prompt=turn)
     probe.push("x")
     if probe.channel == "reasoning":
         return False, True
-    closed = bool(markers[1].strip()) and markers[1].strip() in turn
+    closed = bool(markers[1].strip()) and markers[1].strip() in (turn or "")
     probe.finish()
     answered = probe.message.content.strip() != "x" or bool(probe.message.tool_calls)
     return closed or answered, False

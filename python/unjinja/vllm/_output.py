@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._lib import Event, Model, OpenAIChunks, Stream
+from .._prompt import Prompt
 
 Delta = dict[str, Any]
 
@@ -27,7 +28,7 @@ class Output:
         self.model = model
         self.tools: list[dict[str, Any]] = []
         """The tools of the request."""
-        self.turn: str | None = None
+        self.turn: Prompt | None = None
         """What the prompt has of the model's turn, if the prompt is known."""
         self.thinking: bool | None = None
         """How the request set the template's switch."""

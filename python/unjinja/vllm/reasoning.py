@@ -9,7 +9,7 @@ from typing import Any
 
 from ._formats import model_of
 from ._host import ReasoningParser, delta_message
-from ._ids import ReasoningEnd, ReasoningTokens, decode
+from ._ids import ReasoningEnd, ReasoningTokens, decode, turn_of
 from ._output import Output, tools_of
 
 _latest = threading.local()
@@ -50,8 +50,8 @@ class UnjinjaReasoningParser(ReasoningParser):
     # What vLLM asks about the prompt and about ids.
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """The prompt, which may already open reasoning. If no turn is found in it, the template's own beginning of one holds."""
-        self.output.turn = self.output.model.turn_of(decode(self.model_tokenizer, prompt_token_ids)) or None
+        """The prompt, which may already open reasoning."""
+        self.output.turn = turn_of(self.output.model, decode(self.model_tokenizer, prompt_token_ids))
 
     def adjust_initial_state_from_prompt(self, prompt_token_ids: Sequence[int]) -> None:
         """The prompt, for a stream."""

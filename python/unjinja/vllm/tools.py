@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._prompt import Prompt
 from . import _host
 from ._formats import model_of
 from ._host import ToolParser, delta_message, extracted_calls
@@ -62,13 +63,13 @@ class UnjinjaToolParser(ToolParser):
         grammar = model.grammar(tools, "xgrammar", tool_choice=choice, parallel_tool_calls=parallel, **options)
         return _host.structural_tag(grammar.text) if grammar.text else None
 
-    def _behind_reasoning(self, turn: str | None) -> str | None:
+    def _behind_reasoning(self, turn: Prompt | None) -> Prompt | None:
         """What a prompt has of the turn, with the reasoning closed that it opens."""
         model = self.output.model
         markers = model.reasoning_markers
         if turn is None or markers is None or not state(model, turn)[1]:
             return turn
-        return turn + markers[1]
+        return Prompt(turn + markers[1], turn + markers[1])
 
     # What it makes of an output.
 
