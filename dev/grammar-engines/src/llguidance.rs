@@ -100,8 +100,9 @@ impl Compiled<'_> {
         Ok(parser.parser_stats().all_items)
     }
 
-    /// A text that begins like this and is complete, drawn with the masks of the engine. `below` draws a number below another
-    /// one. `None` if none was found.
+    /// A text that begins like this and is complete, drawn with the masks of the engine. From `length` bytes on it is
+    /// brought to an end; `endings` are texts that help, such as markers. `below` draws a number below another one. `None` if
+    /// none was found.
     ///
     /// # Errors
     /// The engine gives up, or refuses the beginning.
@@ -109,12 +110,13 @@ impl Compiled<'_> {
         &self,
         begin: &str,
         length: usize,
+        endings: &[String],
         below: impl FnMut(usize) -> usize,
     ) -> Result<Option<String>, String> {
         let mut matcher = Matcher::new(Ok(self.parser.clone()));
         let tokens: Vec<u32> = begin.bytes().map(u32::from).collect();
         matcher.consume_tokens(&tokens).map_err(|error| error.to_string())?;
-        continued(begin, length, below, |byte| {
+        continued(begin, length, endings, below, |byte| {
             if let Some(byte) = byte {
                 matcher.consume_token(u32::from(byte)).map_err(|error| error.to_string())?;
             }

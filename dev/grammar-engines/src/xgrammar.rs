@@ -93,8 +93,9 @@ impl Compiled<'_> {
         Ok(work)
     }
 
-    /// A text that begins like this and is complete, drawn with the masks of the engine. `below` draws a number below another
-    /// one. `None` if none was found.
+    /// A text that begins like this and is complete, drawn with the masks of the engine. From `length` bytes on it is
+    /// brought to an end; `endings` are texts that help, such as markers. `below` draws a number below another one. `None` if
+    /// none was found.
     ///
     /// # Errors
     /// The engine gives up, or refuses the beginning.
@@ -102,6 +103,7 @@ impl Compiled<'_> {
         &self,
         begin: &str,
         length: usize,
+        endings: &[String],
         below: impl FnMut(usize) -> usize,
     ) -> Result<Option<String>, String> {
         let mut matcher = GrammarMatcher::from_compiled_grammar(&self.grammar, false);
@@ -110,7 +112,7 @@ impl Compiled<'_> {
         }
         let size = get_bitmask_size(self.grammar.tokenizer_info().vocab_size());
         let mut mask = vec![0_i32; usize::try_from(size).map_err(|error| error.to_string())?];
-        continued(begin, length, below, |byte| {
+        continued(begin, length, endings, below, |byte| {
             if let Some(byte) = byte
                 && !matcher.accept_token(i32::from(byte))
             {
