@@ -441,12 +441,14 @@ impl Writer<'_> {
                     Expr::Class(class) if from == states.of(0) && state == from && chars.negated => {
                         let run = self.name(Part::Run(text), &format!("text-{text}"));
                         self.out.push_str(&run);
-                        let space = class.intersect(&Class::of(SPACE));
-                        if !space.is_empty() {
+                        // What may also begin a marker is a piece of its own.
+                        let single =
+                            class.intersect(&Class::of(before.stops.iter().map(|(char, _)| *char).chain(SPACE)));
+                        if !single.is_empty() {
                             self.out.push_str(" | ");
                             self.state_name(text, start, from);
                             self.out.push(' ');
-                            self.class(&space);
+                            self.class(&single);
                         }
                     }
                     expr => self.expr(&expr, 1),
@@ -465,15 +467,17 @@ impl Writer<'_> {
         }
     }
 
-    /// A run of free text: no white space first, because white space may also belong to what comes instead of the text.
+    /// A run of free text: no white space first, because white space may also belong to what comes instead of the text; and no
+    /// character that is a marker by itself, such as the bracket of a list of calls.
     fn run(&mut self, name: &str, text: usize) {
         let states = self.states(text);
         let begin = states.of(0);
-        let stays = states.all.get(begin).into_iter().flat_map(|state| &state.next);
-        let chars = stays.filter(|(chars, to)| chars.negated && *to == begin).map(|(chars, _)| chars);
-        for chars in chars {
-            let all = Class::of(chars.chars.iter().copied().chain(['\0'])).negate();
-            let begin = Class::of(chars.chars.iter().copied().chain(SPACE).chain(['\0'])).negate();
+        let Some(state) = states.all.get(begin) else { return };
+        let stops = || state.stops.iter().map(|(char, _)| *char);
+        for (chars, _) in state.next.iter().filter(|(chars, to)| chars.negated && *to == begin) {
+            let excluded = || chars.chars.iter().copied().chain(stops()).chain(['\0']);
+            let all = Class::of(excluded()).negate();
+            let begin = Class::of(excluded().chain(SPACE)).negate();
             let _ = write!(self.out, "{name}: ");
             self.class(&begin);
             self.out.push(' ');

@@ -18,8 +18,9 @@ fn outputs_are_accepted() -> Result<(), Failure> {
     let Some(cases) = cases()? else { return Ok(()) };
     let engine = Engine::new()?;
     let (mut loaded, mut lazy, mut accepted, mut wrong) = (0, 0, 0, String::new());
-    for case in &cases {
-        for (which, grammar) in case.grammars()? {
+    for parsed in &cases {
+        let case = &parsed.case;
+        for (which, grammar) in parsed.grammars()? {
             let session = if grammar.lazy {
                 engine.load_lazy(&grammar.text, &triggers(&grammar))
             } else {
@@ -61,8 +62,9 @@ fn outputs_are_read_alike() -> Result<(), Failure> {
     let Some(cases) = cases()? else { return Ok(()) };
     let engine = Engine::new()?;
     let (mut texts, mut counts, mut wrong) = (Vec::new(), Counts::default(), String::new());
-    for case in &cases {
-        for (which, grammar) in case.grammars()? {
+    for parsed in &cases {
+        let case = &parsed.case;
+        for (which, grammar) in parsed.grammars()? {
             let both = Both::load(&engine, &grammar.text).map_err(|why| format!("{} {which}: {why}", case.id))?;
             let both = both.ok_or_else(|| format!("{} {which}: does not load\n{}", case.id, grammar.text))?;
             // Without a trigger in it, an output proves nothing about a lazy grammar.

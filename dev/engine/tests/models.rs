@@ -5,76 +5,16 @@ mod support;
 
 use std::fmt::Write;
 
-use serde_json::json;
 use support::{Both, Failure, Verdict, damage};
 use unjinja_engine::Engine;
 use unjinja_gbnf::Limits;
 use unjinja_generated::all;
-use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, ToolChoice};
-use unjinja_runtime::Tools;
+use unjinja_grammar::{Grammar, GrammarError, GrammarExt};
+use unjinja_testkit::grammars::{requests, tools};
 use unjinja_testkit::random::Random;
 
 /// For each grammar: the number of sentences and of damaged sentences.
 const OF_EACH: usize = 6;
-
-/// Tools with the constructs that occur in real schemas.
-fn tools() -> Result<Tools, Failure> {
-    let function =
-        |name: &str, parameters| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
-    Ok(Tools::from_openai(&json!([
-        function("now", json!({"type": "object", "properties": {}})),
-        function(
-            "book_trip",
-            json!({
-                "type": "object",
-                "properties": {
-                    "to": {"type": "string", "minLength": 2, "maxLength": 60},
-                    "on": {"type": "string", "format": "date"},
-                    "nights": {"type": "integer", "minimum": 1, "maximum": 365},
-                    "class": {"enum": ["first", "second", 3, null]},
-                    "budget": {"type": ["null", "number"], "exclusiveMinimum": 0},
-                    "stops": {"type": "array", "items": {"$ref": "#/$defs/stop"}, "maxItems": 3},
-                    "code": {"type": "string", "pattern": "^[A-Z]{2}-\\d{3,5}$"},
-                    "flexible": {"type": "boolean"}
-                },
-                "required": ["to", "on"],
-                "additionalProperties": false,
-                "$defs": {"stop": {
-                    "type": "object",
-                    "properties": {"place": {"type": "string"}, "then": {"$ref": "#/$defs/stop"}},
-                    "required": ["place"]
-                }}
-            })
-        ),
-        function(
-            "run",
-            json!({
-                "type": "object",
-                "properties": {"code": {"type": "string"}, "env": {"type": "object", "additionalProperties": {"type": "string"}}},
-                "anyOf": [{"required": ["code"]}]
-            })
-        ),
-        function("book-trip", json!({"type": "object", "properties": {"é｜": {"const": "ü，"}}}))
-    ]))?)
-}
-
-/// The requests for each model: for any tool, and with tools.
-fn requests(tools: &Tools) -> Vec<(&'static str, Option<&Tools>, GrammarOptions)> {
-    let new = GrammarOptions::new;
-    let answer = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
-    vec![
-        ("any tool", None, new()),
-        ("any tool, required", None, new().tool_choice(ToolChoice::Required)),
-        ("any tool, required, thinking", None, new().tool_choice(ToolChoice::Required).thinking(true)),
-        ("tools", Some(tools), new()),
-        ("tools, one call", Some(tools), new().parallel_tool_calls(false)),
-        ("tools, required", Some(tools), new().tool_choice(ToolChoice::Required)),
-        ("tools, required, no thinking", Some(tools), new().tool_choice(ToolChoice::Required).thinking(false)),
-        ("one tool", Some(tools), new().tool_choice(ToolChoice::Named("book_trip".to_owned()))),
-        ("no tool", Some(tools), new().tool_choice(ToolChoice::None)),
-        ("an answer", Some(tools), new().tool_choice(ToolChoice::None).response_schema(answer)),
-    ]
-}
 
 #[test]
 fn grammars_of_models_are_read_alike() -> Result<(), Failure> {

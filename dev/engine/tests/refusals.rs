@@ -5,72 +5,20 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use support::{Both, Failure, Verdict};
 use unjinja_engine::Engine;
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_generated::all;
 use unjinja_grammar::{Grammar, GrammarExt, GrammarOptions, ToolChoice};
 use unjinja_runtime::{ChatParser, Options, Tools};
+use unjinja_testkit::grammars::Refusals;
 
 /// The number of texts for each row and model.
 const TEXTS: usize = 8;
 /// The length in code points of a turn with one call, and with several.
 const SHORT: usize = 120;
 const LONG: usize = 800;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    name: String,
-    parameters: String,
-    refused: Vec<Row>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    why: String,
-    name: Option<String>,
-    changes: Option<Value>,
-}
-
-/// A tool, as in a request.
-fn tools(name: &str, parameters: &Value) -> Result<Tools, Failure> {
-    Ok(Tools::from_openai(&json!([{"type": "function", "function": {"name": name, "parameters": parameters}}]))?)
-}
-
-impl Table {
-    fn read() -> Result<(Self, Value), Failure> {
-        let table: Self = toml::from_str(include_str!("refusals.toml"))?;
-        let parameters = serde_json::from_str(&table.parameters)?;
-        Ok((table, parameters))
-    }
-
-    /// The tool of a row. The properties of the row replace those with the same name. The others stay if they are
-    /// required.
-    fn changed(&self, parameters: &Value, row: &Row) -> Result<Tools, Failure> {
-        let mut parameters = parameters.clone();
-        if let Some(changes) = &row.changes {
-            if !changes["required"].is_null() {
-                parameters["required"] = changes["required"].clone();
-            }
-            let properties = parameters["properties"].as_object_mut().ok_or("no properties")?;
-            for (name, schema) in changes["properties"].as_object().ok_or("no properties in the row")? {
-                properties.insert(name.clone(), schema.clone());
-            }
-            let required: Vec<&str> = parameters["required"]
-                .as_array()
-                .map(|all| all.iter().filter_map(Value::as_str).collect())
-                .unwrap_or_default();
-            let required: Vec<String> = required.into_iter().map(str::to_owned).collect();
-            let properties = parameters["properties"].as_object_mut().ok_or("no properties")?;
-            properties.retain(|name, _| required.contains(name) || name == "unit");
-        }
-        tools(row.name.as_deref().unwrap_or(&self.name), &parameters)
-    }
-}
 
 fn required() -> GrammarOptions {
     GrammarOptions::new().tool_choice(ToolChoice::Required).parallel_tool_calls(false)
@@ -85,15 +33,17 @@ fn turns(grammar: &Grammar, length: usize) -> Result<impl Iterator<Item = String
 
 /// The models with tool calls.
 fn models() -> Result<Vec<&'static dyn ChatParser>, Failure> {
-    let any = tools("f", &json!({"type": "object"}))?;
+    let any = Tools::from_openai(
+        &json!([{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]),
+    )?;
     Ok(all().iter().copied().filter(|parser| parser.grammar(&any, &required()).is_ok()).collect())
 }
 
 #[test]
 fn what_the_schema_does_not_allow_is_refused() -> Result<(), Failure> {
     let engine = Engine::new()?;
-    let (table, parameters) = Table::read()?;
-    let asked = tools(&table.name, &parameters)?;
+    let table = Refusals::read()?;
+    let asked = table.asked()?;
     let (mut accepted, mut refused, mut wrong) = (0, BTreeMap::<&str, usize>::new(), String::new());
     for parser in models()? {
         let name = &*parser.info().name;
@@ -107,7 +57,7 @@ fn what_the_schema_does_not_allow_is_refused() -> Result<(), Failure> {
             }
         }
         for row in &table.refused {
-            let changed = parser.grammar(&table.changed(&parameters, row)?, &required())?;
+            let changed = parser.grammar(&table.changed(row)?, &required())?;
             for turn in turns(&changed, SHORT)?.take(TEXTS) {
                 match both.read(&turn)? {
                     Verdict::Complete => writeln!(wrong, "{name}: {}: accepted {turn:?}", row.why)?,
@@ -125,8 +75,7 @@ fn what_the_schema_does_not_allow_is_refused() -> Result<(), Failure> {
 #[test]
 fn what_follows_the_turn_is_refused() -> Result<(), Failure> {
     let engine = Engine::new()?;
-    let (table, parameters) = Table::read()?;
-    let asked = tools(&table.name, &parameters)?;
+    let asked = Refusals::read()?.asked()?;
     let options = Options::new().tools(&asked);
     let (mut second, mut after, mut wrong) = (0, 0, String::new());
     for parser in models()? {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use llguidance::api::TopLevelGrammar;
 use llguidance::toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
-use llguidance::{Matcher, ParserFactory};
+use llguidance::{Matcher, ParserFactory, TokenParser};
 
 use crate::sample::{Next, continued};
 use crate::{Piece, Verdict, Vocabulary};
@@ -17,7 +17,7 @@ pub struct Llguidance {
 
 /// A compiled grammar.
 pub struct Compiled<'engine> {
-    matcher: Matcher,
+    parser: TokenParser,
     vocabulary: &'engine Vocabulary,
 }
 
@@ -46,17 +46,12 @@ impl Llguidance {
     /// The engine's reason why not.
     pub fn compile(&self, lark: &str) -> Result<Compiled<'_>, String> {
         let parser = self.factory.create_parser(TopLevelGrammar::from_lark(lark.to_owned()));
-        let mut matcher = Matcher::new(parser);
-        match matcher.get_error() {
-            Some(error) => Err(error),
-            None => {
-                let warnings = matcher.grammar_warnings();
-                if warnings.is_empty() {
-                    Ok(Compiled { matcher, vocabulary: &self.vocabulary })
-                } else {
-                    Err(warnings.join("\n"))
-                }
-            }
+        let mut parser = parser.map_err(|error| error.to_string())?;
+        let warnings = parser.grammar_warnings();
+        if warnings.is_empty() {
+            Ok(Compiled { parser, vocabulary: &self.vocabulary })
+        } else {
+            Err(warnings.join("\n"))
         }
     }
 }
@@ -75,7 +70,7 @@ impl Compiled<'_> {
     /// # Errors
     /// The engine gives up: a limit was reached.
     pub fn read_pieces(&self, pieces: &[Piece<'_>]) -> Result<Verdict, String> {
-        let mut matcher = self.matcher.clone();
+        let mut matcher = Matcher::new(Ok(self.parser.clone()));
         let mut tokens: Vec<u32> = Vec::new();
         for piece in pieces {
             match piece {
@@ -91,8 +86,23 @@ impl Compiled<'_> {
         Ok(if complete { Verdict::Complete } else { Verdict::Unfinished })
     }
 
-    /// A text that begins like this and is complete, drawn with the masks of the engine. `below` draws a number below another
-    /// one. `None` if none was found.
+    /// The work of the engine's parser for a text: how many items it makes.
+    ///
+    /// # Errors
+    /// The engine gives up, or refuses the text.
+    pub fn work(&self, text: &str) -> Result<usize, String> {
+        let mut parser = self.parser.clone();
+        parser.start_without_prompt();
+        for byte in text.bytes() {
+            parser.consume_token(u32::from(byte)).map_err(|error| error.to_string())?;
+            parser.check_stop().map_err(|error| error.to_string())?;
+        }
+        Ok(parser.parser_stats().all_items)
+    }
+
+    /// A text that begins like this and is complete, drawn with the masks of the engine. From `length` bytes on it is
+    /// brought to an end; `endings` are texts that help, such as markers. `below` draws a number below another one. `None` if
+    /// none was found.
     ///
     /// # Errors
     /// The engine gives up, or refuses the beginning.
@@ -100,12 +110,13 @@ impl Compiled<'_> {
         &self,
         begin: &str,
         length: usize,
+        endings: &[String],
         below: impl FnMut(usize) -> usize,
     ) -> Result<Option<String>, String> {
-        let mut matcher = self.matcher.clone();
+        let mut matcher = Matcher::new(Ok(self.parser.clone()));
         let tokens: Vec<u32> = begin.bytes().map(u32::from).collect();
         matcher.consume_tokens(&tokens).map_err(|error| error.to_string())?;
-        let rest = continued(length, below, |byte| {
+        continued(begin, length, endings, below, |byte| {
             if let Some(byte) = byte {
                 matcher.consume_token(u32::from(byte)).map_err(|error| error.to_string())?;
             }
@@ -113,10 +124,7 @@ impl Compiled<'_> {
                 return Ok(Next { bytes: Vec::new(), end: true });
             }
             let mask = matcher.compute_mask().map_err(|error| error.to_string())?;
-            // The engines differ about NUL in free text, which no model writes.
-            let bytes = (1..u8::MAX).filter(|byte| mask.is_allowed(u32::from(*byte))).collect();
-            Ok(Next { bytes, end: mask.is_allowed(Vocabulary::END) })
-        })?;
-        Ok(rest.and_then(|rest| String::from_utf8([begin.as_bytes(), &rest].concat()).ok()))
+            Ok(Next::new(|id| mask.is_allowed(id)))
+        })
     }
 }

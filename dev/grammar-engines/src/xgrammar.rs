@@ -76,8 +76,26 @@ impl Compiled<'_> {
         if matcher.is_completed() { Verdict::Complete } else { Verdict::Unfinished }
     }
 
-    /// A text that begins like this and is complete, drawn with the masks of the engine. `below` draws a number below another
-    /// one. `None` if none was found.
+    /// The work of the engine's parser for a text: in how many states it is, summed over the bytes.
+    ///
+    /// # Errors
+    /// The engine refuses the text.
+    pub fn work(&self, text: &str) -> Result<usize, String> {
+        let mut matcher = GrammarMatcher::from_compiled_grammar(&self.grammar, false);
+        let mut work = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            if !matcher.accept_token(i32::from(byte)) {
+                return Err(format!("refuses byte {at}"));
+            }
+            let parser = matcher.parser();
+            work += parser.latest_scanable_states().len() + parser.latest_completable_states().len();
+        }
+        Ok(work)
+    }
+
+    /// A text that begins like this and is complete, drawn with the masks of the engine. From `length` bytes on it is
+    /// brought to an end; `endings` are texts that help, such as markers. `below` draws a number below another one. `None` if
+    /// none was found.
     ///
     /// # Errors
     /// The engine gives up, or refuses the beginning.
@@ -85,6 +103,7 @@ impl Compiled<'_> {
         &self,
         begin: &str,
         length: usize,
+        endings: &[String],
         below: impl FnMut(usize) -> usize,
     ) -> Result<Option<String>, String> {
         let mut matcher = GrammarMatcher::from_compiled_grammar(&self.grammar, false);
@@ -93,7 +112,7 @@ impl Compiled<'_> {
         }
         let size = get_bitmask_size(self.grammar.tokenizer_info().vocab_size());
         let mut mask = vec![0_i32; usize::try_from(size).map_err(|error| error.to_string())?];
-        let rest = continued(length, below, |byte| {
+        continued(begin, length, endings, below, |byte| {
             if let Some(byte) = byte
                 && !matcher.accept_token(i32::from(byte))
             {
@@ -101,12 +120,7 @@ impl Compiled<'_> {
             }
             let shape = [i64::from(size)];
             let partial = matcher.fill_next_token_bitmask(&mut mask, &shape, 0).map_err(|error| error.to_string())?;
-            let allowed =
-                |id: u32| !partial || mask.get(id as usize / 32).is_some_and(|word| word & 1 << (id % 32) != 0);
-            // The engines differ about NUL in free text, which no model writes.
-            let bytes = (1..=u8::MAX).filter(|byte| allowed(u32::from(*byte))).collect();
-            Ok(Next { bytes, end: allowed(Vocabulary::END) })
-        })?;
-        Ok(rest.and_then(|rest| String::from_utf8([begin.as_bytes(), &rest].concat()).ok()))
+            Ok(Next::new(|id| !partial || mask.get(id as usize / 32).is_some_and(|word| word & 1 << (id % 32) != 0)))
+        })
     }
 }

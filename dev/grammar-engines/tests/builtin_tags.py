@@ -1,8 +1,8 @@
 """Writes the structural tags that xgrammar's own Python package builds for known models.
 
-Reads one JSON object per line: {"model", "tools", "tool_choice"}. Writes one line each: a list of the tags for all settings of
-reasoning, without repeats, or the reason why there is none. The package itself would import torch, so that only its modules for
-structural tags are loaded. Argument: the folder that holds the package `xgrammar`.
+Reads one JSON object per line: {"model", "tools", "options"}; the options are those of `get_model_structural_tag`. Writes one line
+each: a list of the tags for all settings of reasoning, without repeats, or the reason why there is none. The package itself would
+import torch, so that only its modules for structural tags are loaded. Argument: the folder that holds the package `xgrammar`.
 """
 
 import importlib
@@ -25,10 +25,9 @@ for line in sys.stdin:
             tag = builtin.get_model_structural_tag(
                 asked["model"],
                 tools=asked["tools"],
-                tool_choice=asked["tool_choice"],
                 reasoning=reasoning,
                 force_reasoning=forced,
-                any_order=True,
+                **asked["options"],
             ).model_dump_json()
         except Exception as error:  # What a model's function raises is its own choice.
             why = f"{type(error).__name__}: {error}"

@@ -1,8 +1,14 @@
 //! Sentences that are drawn with the masks of one engine are accepted by the other two and read by the parser.
+//!
+//! Here, `dev/gbnf` stands for llama.cpp: `dev/engine` proves that both judge the same grammars alike. Where `UNJINJA_SENTENCES` names
+//! a file, the sentences are written to it, and the test `sentences` of `dev/engine` gives them to llama.cpp itself.
 
 mod support;
 
-use support::{All, Engines, Failure, demands_calls, models};
+use std::fs;
+
+use serde_json::json;
+use support::{All, Engines, Failure, demands_calls, markers, models};
 use unjinja_grammar_engines::Verdict;
 use unjinja_runtime::{ChatParser, Options};
 use unjinja_testkit::grammars::{requests, tools};
@@ -17,7 +23,9 @@ fn sentences_of_one_engine_are_accepted_by_the_others() -> Result<(), Failure> {
     let tools = tools()?;
     let mut random = Random::new(17);
     let (mut drawn, mut given_up, mut read, mut wrong) = ([0, 0], 0, 0, String::new());
+    let mut written = String::new();
     for parser in &models()? {
+        let endings = markers(parser);
         // Only grammars for the whole turn can be compared.
         for (what, offered, options) in requests(&tools) {
             let name = format!("{}, {what}", parser.info().name);
@@ -31,8 +39,8 @@ fn sentences_of_one_engine_are_accepted_by_the_others() -> Result<(), Failure> {
                 let begin: String = sentence.chars().take(chars * 3 / 5 + random.below(chars / 3 + 1)).collect();
                 let length = random.below(20);
                 let found = [
-                    all.xgrammar.sample(&begin, length, |most| random.below(most)),
-                    all.llguidance.sample(&begin, length, |most| random.below(most)),
+                    all.xgrammar.sample(&begin, length, &endings, |most| random.below(most)),
+                    all.llguidance.sample(&begin, length, &endings, |most| random.below(most)),
                 ];
                 for (engine, found) in found.into_iter().enumerate() {
                     let by = ["xgrammar", "llguidance"][engine];
@@ -48,6 +56,8 @@ fn sentences_of_one_engine_are_accepted_by_the_others() -> Result<(), Failure> {
                         }
                     };
                     drawn[engine] += 1;
+                    let row = json!({"model": parser.info().name, "request": what, "drawn_by": by, "text": text});
+                    written.push_str(&format!("{row}\n"));
                     let mut recogniser = all.rules.recogniser();
                     let gbnf = recogniser.push(&text).is_ok() && recogniser.complete();
                     let others = match engine {
@@ -68,6 +78,9 @@ fn sentences_of_one_engine_are_accepted_by_the_others() -> Result<(), Failure> {
                 }
             }
         }
+    }
+    if let Some(path) = std::env::var_os("UNJINJA_SENTENCES") {
+        fs::write(path, written)?;
     }
     let [xgrammar, llguidance] = drawn;
     println!(

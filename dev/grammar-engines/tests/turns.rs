@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::cell::RefCell;
+
 use support::{Engines, Failure};
 use unjinja_grammar::Target;
 use unjinja_grammar_engines::Verdict;
@@ -9,19 +11,31 @@ use unjinja_testkit::turns;
 
 #[test]
 fn xgrammar_accepts_turns_with_calls() -> Result<(), Failure> {
-    accepted(Target::XGrammar, |engines, grammar, text| Ok(engines.xgrammar.compile(grammar)?.read(text)))
+    let engines = Engines::new()?;
+    accepted(Target::XGrammar, |tag| engines.xgrammar.compile(tag), |compiled, text| Ok(compiled.read(text)))
 }
 
 #[test]
 fn llguidance_accepts_turns_with_calls() -> Result<(), Failure> {
-    accepted(Target::Llguidance, |engines, grammar, text| engines.llguidance.compile(grammar)?.read(text))
+    let engines = Engines::new()?;
+    accepted(Target::Llguidance, |lark| engines.llguidance.compile(lark), |compiled, text| compiled.read(text))
 }
 
-fn accepted(target: Target, read: impl Fn(&Engines, &str, &str) -> Result<Verdict, String>) -> Result<(), Failure> {
+fn accepted<C>(
+    target: Target,
+    compile: impl Fn(&str) -> Result<C, String>,
+    read: impl Fn(&C, &str) -> Result<Verdict, String>,
+) -> Result<(), Failure> {
     let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(()) };
-    let engines = Engines::new()?;
+    // Turns in a row often have the same grammar.
+    let last: RefCell<Option<(String, C)>> = RefCell::new(None);
     let judged = turns::judge_for(target, &corpus, |grammar, output| {
-        Ok(match read(&engines, &grammar.text, output) {
+        let mut last = last.borrow_mut();
+        if last.as_ref().is_none_or(|(text, _)| *text != grammar.text) {
+            *last = Some((grammar.text.clone(), compile(&grammar.text)?));
+        }
+        let (_, compiled) = last.as_ref().ok_or("no grammar")?;
+        Ok(match read(compiled, output) {
             Ok(Verdict::Complete) => None,
             Ok(verdict) => Some(format!("{verdict:?} of {output:?}")),
             Err(why) => Some(format!("{why:.500} in {output:?}")),

@@ -1,70 +1,35 @@
 //! The cases of the corpus: outputs, and the grammars that were requested with them.
 
-use std::fs;
-
 use fancy_regex::Regex;
-use serde_json::Value;
 use unjinja_engine::{Engine, Trigger};
 use unjinja_generated::by_file;
-use unjinja_grammar::{Grammar, GrammarExt, GrammarOptions, ToolChoice};
-use unjinja_runtime::{ChatParser, Tools};
+use unjinja_grammar::{Grammar, GrammarExt};
+use unjinja_runtime::ChatParser;
+use unjinja_testkit::grammars::Case;
 
 use super::Failure;
 
-/// The fields of a row of `cases.jsonl` that matter to grammars.
-pub struct Case {
-    pub id: String,
+/// A case whose template has a parser.
+pub struct Parsed {
     pub parser: &'static dyn ChatParser,
-    pub tools: Tools,
-    pub options: GrammarOptions,
-    pub output: String,
-    /// Whether the output was written under a grammar and is complete.
-    pub held: bool,
+    pub case: Case,
 }
 
 /// The cases whose template has a parser; `None` if the corpus is absent and may be.
-pub fn cases() -> Result<Option<Vec<Case>>, Failure> {
-    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(None) };
-    let text = fs::read_to_string(corpus.join("cases.jsonl"))?;
-    let cases = text.lines().map(|line| Case::read(&serde_json::from_str(line)?));
-    Ok(Some(cases.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect()))
+pub fn cases() -> Result<Option<Vec<Parsed>>, Failure> {
+    let Some(cases) = Case::all()? else { return Ok(None) };
+    let parsed = |case: Case| Some(Parsed { parser: by_file(&case.template)?, case });
+    Ok(Some(cases.into_iter().filter_map(parsed).collect()))
 }
 
-impl Case {
-    fn read(row: &Value) -> Result<Option<Self>, Failure> {
-        let text = |key: &str| row[key].as_str().map(str::to_owned).ok_or_else(|| format!("no {key} in {row}"));
-        let Some(parser) = by_file(&text("template")?) else { return Ok(None) };
-        let choice = match text("tool_choice")?.as_str() {
-            "required" => ToolChoice::Required,
-            "none" => ToolChoice::None,
-            _ => ToolChoice::Auto,
-        };
-        let mut options = GrammarOptions::new()
-            .tool_choice(choice)
-            .parallel_tool_calls(row["parallel_tool_calls"] != false)
-            .generation_prompt(text("generation_prompt")?);
-        if let Some(on) = row["enable_thinking"].as_bool() {
-            options = options.thinking(on);
-        }
-        if !row["json_schema"].is_null() {
-            options = options.response_schema(row["json_schema"].clone());
-        }
-        Ok(Some(Self {
-            id: text("id")?,
-            parser,
-            tools: Tools::from_openai(&row["tools"])?,
-            options,
-            output: text("output")?,
-            held: row["grammar_applies"] == true && row["is_partial"] != true,
-        }))
-    }
-
+impl Parsed {
     /// The grammars of a case, as far as they exist: with its tools, and for any tool.
     pub fn grammars(&self) -> Result<Vec<(&'static str, Grammar)>, Failure> {
-        let with_tools = self.parser.grammar(&self.tools, &self.options).map_err(|e| format!("{}: {e}", self.id))?;
+        let Self { parser, case } = self;
+        let with_tools = parser.grammar(&case.tools, &case.options).map_err(|e| format!("{}: {e}", case.id))?;
         let mut grammars = vec![("with the tools", with_tools)];
-        if !self.tools.is_empty() {
-            let for_any = self.parser.grammar_for_any(&self.options).map_err(|e| format!("{}: {e}", self.id))?;
+        if !case.tools.is_empty() {
+            let for_any = parser.grammar_for_any(&case.options).map_err(|e| format!("{}: {e}", case.id))?;
             grammars.push(("for any tool", for_any));
         }
         grammars.retain(|(_, grammar)| !grammar.text.is_empty());

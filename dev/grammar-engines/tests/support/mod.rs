@@ -3,6 +3,7 @@
 // Every test uses only some of these.
 #![allow(dead_code, reason = "each test compiles this on its own")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -32,6 +33,13 @@ pub fn models() -> Result<Vec<Interpreter>, Failure> {
         models.push(interpreter(&spec)?);
     }
     Ok(models)
+}
+
+/// The markers of a format, with the white space that its template writes beside them.
+pub fn markers(parser: &dyn ChatParser) -> Vec<String> {
+    let markers = parser.program().states.iter().flat_map(|state| state.arrows().map(|(marker, _)| marker));
+    let all: BTreeSet<String> = markers.map(|marker| [&*marker.before, &marker.core, &marker.after].concat()).collect();
+    all.into_iter().filter(|marker| !marker.is_empty()).collect()
 }
 
 /// Models whose GBNF allows calls that the parser reads as text, and why. The other grammars allow the same.
