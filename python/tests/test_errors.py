@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +78,11 @@ def test_values_without_a_json_form(qwen3: Model) -> None:
         qwen3.parse("x", unparsed="nowhere")  # type: ignore[arg-type]
     with pytest.raises(unjinja.RequestError, match="tool_choice"):
         qwen3.grammar(WEATHER, tool_choice="sometimes")
+
+
+@pytest.mark.parametrize("server", ["sglang", "vllm"])
+def test_a_plug_in_without_its_server(server: str) -> None:
+    if importlib.util.find_spec(server):
+        pytest.skip(f"{server} is installed here")
+    with pytest.raises(ImportError, match=f"and it is not installed here. Install it: pip install {server}"):
+        importlib.import_module(f"unjinja.{server}").register()

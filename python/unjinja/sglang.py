@@ -17,7 +17,11 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
+
+if find_spec("sglang") is None:
+    raise ImportError("unjinja.sglang needs SGLang, and it is not installed here. Install it: pip install sglang")
 
 from sglang.srt.entrypoints.openai.protocol import ToolChoice
 from sglang.srt.environ import ToolStrictLevel, envs
