@@ -292,6 +292,7 @@ fn every_difference_is_explained() -> Result<(), Failure> {
             writeln!(unexplained, "this explains nothing: {why}")?;
         }
     }
+    figures.push('\n');
     println!("{figures}");
     assert!(unexplained.is_empty(), "{} differences:\n{unexplained}", unexplained.lines().count());
     expect::part(&unjinja_testkit::root().join("docs/grammars.md"), "built-in tags", &figures)
