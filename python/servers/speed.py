@@ -44,7 +44,6 @@ FORMATS = [
     ("MiniMax-M2", "minimax_m2", "minimax-m2"),
     ("moonshotai-Kimi-K2", "kimi_k2", "kimi_k2"),
     ("deepseek-ai-DeepSeek-V3.1", "deepseek_v31", "deepseekv31"),
-    ("deepseek-ai-DeepSeek-V3.2", "deepseek_v32", "deepseekv32"),
     ("meta-llama-Llama-3.1-8B-Instruct", "llama3_json", "llama3"),
     ("ByteDance-Seed-OSS", "seed_oss", None),
     ("google-gemma-4-31B-it", "gemma4", "gemma4"),
@@ -92,9 +91,10 @@ class Subject:
             size = len(part) if part in self.special else PIECE
             self.pieces += [part[at : at + size] for at in range(0, len(part), size or 1)]
 
-    def _conversation(self) -> tuple[Any, str, Message]:
+    def _conversation(self) -> tuple[str, str, Message]:
         ask = {"role": "user", "content": "Write some files."}
-        prompt = self.model.render([ask], tools=[TOOL], thinking=False)
+        asked = self.model.render([ask], tools=[TOOL], thinking=False)
+        stops = self.model.grammar([TOOL]).stops
         for calls in (12, 1):
             texts = [text((SIZE - 8 * 1024) // calls) for _ in range(calls)]
             answer = text(8 * 1024)
@@ -110,7 +110,12 @@ class Subject:
                         whole = self.model.render([ask, turn], tools=[TOOL], thinking=False, add_generation_prompt=False)
                     except unjinja.RenderError:
                         continue
-                    output = whole[len(os.path.commonprefix([prompt, whole])) :]
+                    # A prompt that opens the reasoning is cut there if the turn does not go on from it.
+                    prompt = os.path.commonprefix([str(asked), whole])
+                    output = whole[len(prompt) :]
+                    # Servers keep the text that ends a turn to themselves.
+                    ends = [output.find(stop) for stop in stops if stop in output]
+                    output = output[: min(ends, default=len(output))]
                     message = self.model.parse(output, tools=[TOOL], prompt=prompt)
                     read = message.content.strip(), [(call.name, call.arguments_value()) for call in message.tool_calls]
                     if read == (content, [("write_file", one) for one in arguments]):
@@ -211,7 +216,7 @@ class Vllm:
         self.parser = ParserManager.get_parser(tool_parser_name=name, enable_auto_tools=True)
         body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "tools": [TOOL], "stream": True}
         self.request = ChatCompletionRequest.model_validate(body)
-        self.prompt = self.tokenizer.encode(str(subject.prompt), add_special_tokens=False)
+        self.prompt = self.tokenizer.encode(subject.prompt, add_special_tokens=False)
         self.pieces = [(piece, self.tokenizer.encode(piece, add_special_tokens=False)) for piece in subject.pieces]
 
     def run(self, check: Callable[[], None]) -> Message:
@@ -237,7 +242,6 @@ class Sglang:
         from sglang.srt.function_call.function_call_parser import FunctionCallParser
 
         self.make = lambda: FunctionCallParser([Tool.model_validate(TOOL)], name)
-        # The server's stop tokens are no part of the text that it parses.
         self.pieces = subject.pieces
 
     def run(self, check: Callable[[], None]) -> Message:
@@ -265,26 +269,13 @@ class Transformers:
     def run(self, check: Callable[[], None]) -> Message:
         from transformers.utils.chat_parsing.response_parser import ResponseParser
 
-        parser = ResponseParser(self.template, prefix=str(self.subject.prompt), tools=[TOOL])
+        parser = ResponseParser(self.template, prefix=self.subject.prompt, tools=[TOOL])
         for piece in self.subject.pieces:
             check()
             parser.feed(piece)
         message, _ = parser.finalize()
         calls = [call["function"] for call in message.get("tool_calls", ())]
         return (message.get("content") or "").strip(), [(call["name"], call["arguments"]) for call in calls]
-
-
-def without_stop(subject: Subject, run: Callable[[Callable[[], None]], Message]) -> Callable[[Callable[[], None]], Message]:
-    """The end marker is no text for a server: what a parser leaves of it is not counted as wrong."""
-    ends = [token for token in subject.special if subject.output.rstrip().endswith(token)]
-
-    def changed(check: Callable[[], None]) -> Message:
-        content, calls = run(check)
-        for end in ends:
-            content = content.removesuffix(end).strip()
-        return content, calls
-
-    return changed
 
 
 def main() -> None:
@@ -306,7 +297,7 @@ def main() -> None:
                     print(f"  {name}: {type(error).__name__}: {error}", file=sys.stderr)
                     others.append(None)
             own = [best(run, subject.message) for run in rows]
-            theirs = [best(without_stop(subject, one.run), subject.message) if one else (0.0, "none") for one in others]
+            theirs = [best(one.run, subject.message) if one else (0.0, "none") for one in others]
 
             def cell(result: tuple[float, str]) -> str:
                 seconds, remark = result
