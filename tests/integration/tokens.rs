@@ -58,6 +58,12 @@ fn tokens_are_read_like_their_text() -> Result<(), Failure> {
             .find(|parser| parser.info().files.iter().any(|file| *file == *case.template));
         let parser = parser.ok_or_else(|| format!("{} is not compiled in", case.template))?;
         let special = special_tokens(parser);
+        // Tokens are whole: an output of tokens never ends inside one.
+        let begun =
+            |token: &String| (1..token.len()).any(|end| token.get(..end).is_some_and(|part| output.ends_with(part)));
+        if special.iter().any(begun) {
+            continue;
+        }
         with_tokens += usize::from(special.iter().any(|token| output.contains(token.as_str())));
         let options = case.options.clone().markers_are_special(special.iter().cloned());
         assert_eq!(read(parser, output, &special, &options), parser.parse(output.into(), &case.options), "{}", case.id);

@@ -156,6 +156,7 @@ impl Io<'_> {
         if self.memory.readers.reading != L::READING {
             self.memory.readers.quote.set(quote.as_bytes());
         }
+        let mut starts = self.memory.readers.reading != L::READING;
         let reset = |readers: &mut ValueReaders| L::of(readers).reset();
         let Some(end) = self.value_start(L::READING, reset) else { return Found::Wait };
         loop {
@@ -173,6 +174,21 @@ impl Io<'_> {
             };
             let last = self.input.last && to == end;
             let rest = &self.input.bytes[from..to];
+            if std::mem::take(&mut starts) {
+                match L::starts(quote.as_bytes(), rest) {
+                    Some(true) => {}
+                    None if last => {}
+                    None if to == end => {
+                        readers.reading = Reading::Nothing;
+                        return Found::Wait;
+                    }
+                    _ => {
+                        readers.reading = Reading::Nothing;
+                        calls.note_malformed(true, emitter, self.sink);
+                        return Found::Done;
+                    }
+                }
+            }
             let out = &mut emitter.arguments;
             out.reserve(rest.len());
             let chunk = self.input.slice(from, to).map_or(Chunk::Bytes(rest), Chunk::Text);
@@ -278,6 +294,12 @@ pub(super) trait Literal {
 
     fn reset(&mut self);
 
+    /// Whether a value may start with these bytes. `None`: more of them are needed. Bytes that the reader takes cannot be given
+    /// back, so this is asked before the first.
+    fn starts(_: &[u8], _: &[u8]) -> Option<bool> {
+        Some(true)
+    }
+
     /// Reads a chunk and writes JSON. `last`: the input ends behind it.
     fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, last: bool, out: &mut Vec<u8>) -> Fed;
 
@@ -315,6 +337,10 @@ impl Literal for quote_tokens::Translator {
 
     fn reset(&mut self) {
         Self::reset(self);
+    }
+
+    fn starts(quote: &[u8], rest: &[u8]) -> Option<bool> {
+        Self::starts(quote, rest)
     }
 
     fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, _: bool, out: &mut Vec<u8>) -> Fed {

@@ -112,6 +112,18 @@ enum Sign {
 }
 
 impl Translator {
+    /// Whether a value may start with these bytes; `None` if more are needed. It does not start with the beginning of a quote token
+    /// that goes on in another way, such as that of a marker, unless this is a list's bracket.
+    pub(crate) fn starts(quote: &[u8], rest: &[u8]) -> Option<bool> {
+        let same = quote.iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count();
+        match quote.first() {
+            None | Some(b'[') => Some(true),
+            Some(_) if same == 0 || same == quote.len() => Some(true),
+            Some(_) if same == rest.len() => None,
+            Some(_) => Some(false),
+        }
+    }
+
     /// Takes the next bytes and appends their JSON. `More`: all were taken. `Done(n)`: the value is complete, and `n`
     /// of the bytes belong to it. A number and a word end before the first byte that is not part of them. If no value
     /// begins at all, it is `Done` before the first wrong byte, malformed, and nothing is written.
@@ -292,6 +304,7 @@ impl Translator {
                 while self.structure(Sign::Byte(held[0]), out) == 0 {}
                 self.again_from(quote, &held[1..], out);
             }
+            // Only if `starts` was not asked.
             At::Before => {
                 self.matched = 0;
                 self.malformed = true;

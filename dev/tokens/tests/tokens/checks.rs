@@ -157,8 +157,7 @@ impl Report {
         let inert_form = |message: &Message| {
             words.split_whitespace().fold(format!("{message:?}"), |text, word| text.replace(word, &inert(word)))
         };
-        // What becomes of arguments that are no JSON depends on which bytes may begin a token. Without special tokens, the
-        // reader of quote tokens loses the beginning of one that stands where the first value should begin: a known defect.
+        // What becomes of arguments that are no JSON depends on which bytes may begin a token.
         if expected.diagnostics.iter().any(|found| found.kind == DiagnosticKind::MalformedArguments) {
             // A text and its inert form have the same length.
             let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.len()).collect::<Vec<_>>();
