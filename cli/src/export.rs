@@ -103,12 +103,13 @@ fn tell(export: &Export, ui: Ui) {
     for Loss { kind, count, example } in &export.losses {
         let times = if *count > 0 { format!(" ({count} conversations)") } else { String::new() };
         ui.remark(&format!("  lost: {kind}{times}"));
-        let Some(Example { output, expected, read }) = example else { continue };
+        let Some(Example { output, in_pieces, expected, read }) = example else { continue };
         let read = match read {
             Ok(reading) => reading.to_json().to_string(),
             Err(error) => format!("error: {error}"),
         };
-        let rows = [("output", format!("{output:?}")), ("written", written_json(expected).to_string()), ("read", read)];
+        let output = format!("{output:?}{}", if *in_pieces { ", in small pieces" } else { "" });
+        let rows = [("output", output), ("written", written_json(expected).to_string()), ("read", read)];
         for (name, text) in rows {
             ui.remark(&format!("    {name:7} {}", visible::line(&text)));
         }
@@ -134,7 +135,8 @@ fn loss(loss: &Loss) -> Value {
             Err(error) => (Value::Null, Value::from(error.to_string())),
         };
         json!({
-            "output": example.output, "written": written_json(&example.expected), "read": read, "error": error,
+            "output": example.output, "in_pieces": example.in_pieces, "written": written_json(&example.expected),
+            "read": read, "error": error,
         })
     });
     json!({"kind": loss.kind.name(), "sentence": loss.kind.sentence(), "conversations": loss.count, "example": example})

@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use unjinja_analyzer::verify;
-use unjinja_dynamic::{Message, Model};
+use unjinja_dynamic::Model;
 use unjinja_export::response_template::{
-    Dialect, Example as RustExample, Export as RustExport, Loss as RustLoss, Reading, export,
+    Dialect, Example as RustExample, Export as RustExport, Loss as RustLoss, export, written_json,
 };
 
 use crate::error::{LoadError, RequestError, model_error};
@@ -145,16 +145,22 @@ impl Example {
         &self.0.output
     }
 
+    /// Whether it is read otherwise only when it arrives in small pieces.
+    #[getter]
+    fn in_pieces(&self) -> bool {
+        self.0.in_pieces
+    }
+
     /// The message that was written: `reasoning_content`, `content` and `tool_calls`.
     #[getter]
     fn written<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &written(&self.0.expected))
+        json::to_python(py, &written_json(&self.0.expected))
     }
 
     /// What is read, in the same form; None if reading failed.
     #[getter]
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.0.read.as_ref().ok().map(|reading| json::to_python(py, &read(reading))).transpose()
+        self.0.read.as_ref().ok().map(|reading| json::to_python(py, &reading.to_json())).transpose()
     }
 
     /// Why reading failed, or None.
@@ -171,23 +177,13 @@ impl Example {
 fn loss(loss: &RustLoss) -> Value {
     let example = loss.example.as_ref().map(|example| {
         let (read, error) = match &example.read {
-            Ok(reading) => (read(reading), Value::Null),
+            Ok(reading) => (reading.to_json(), Value::Null),
             Err(error) => (Value::Null, Value::from(error.to_string())),
         };
-        json!({"output": example.output, "written": written(&example.expected), "read": read, "error": error})
+        json!({
+            "output": example.output, "in_pieces": example.in_pieces, "written": written_json(&example.expected),
+            "read": read, "error": error,
+        })
     });
     json!({"kind": loss.kind.name(), "sentence": loss.kind.sentence(), "conversations": loss.count, "example": example})
-}
-
-/// A message without what readers do not give.
-fn written(message: &Message) -> Value {
-    let calls = message.tool_calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments}));
-    let calls: Vec<Value> = calls.collect();
-    json!({"reasoning_content": message.reasoning_content, "content": message.content, "tool_calls": calls})
-}
-
-fn read(reading: &Reading) -> Value {
-    let calls = reading.calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments}));
-    let calls: Vec<Value> = calls.collect();
-    json!({"reasoning_content": reading.reasoning, "content": reading.content, "tool_calls": calls})
 }

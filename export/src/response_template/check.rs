@@ -108,7 +108,8 @@ pub fn check(
     let mut findings: Vec<Finding> = Vec::new();
     for turn in &verification.turns {
         let Some(example) = lost(response, dialect, spec, turn) else { continue };
-        let sentence = format!("{}: {}", FindingKind::Conversation, difference(&example));
+        let when = if example.in_pieces { ", when it arrives in small pieces" } else { "" };
+        let sentence = format!("{}{when}: {}", FindingKind::Conversation, difference(&example));
         match findings.iter_mut().find(|finding| finding.sentence == sentence) {
             Some(known) if known.output.as_ref().is_some_and(|output| output.len() <= example.output.len()) => {
                 known.count += 1;

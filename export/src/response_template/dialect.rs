@@ -112,6 +112,11 @@ impl Dialect {
         self != Dialect::Vllm
     }
 
+    /// Whether a call without its closing marker at the end of the output is dropped.
+    pub(crate) fn drops_open_calls(self) -> bool {
+        self == Dialect::Sglang
+    }
+
     /// Whether arguments that a schema allows to be strings stay strings, unless they are exactly the JSON of another type.
     pub(crate) fn keeps_declared_strings(self) -> bool {
         self == Dialect::Sglang

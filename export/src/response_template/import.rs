@@ -77,13 +77,26 @@ pub fn completed(imported: FormatSpec, analysed: FormatSpec) -> FormatSpec {
         ..imported
     };
     // A response template closes its content with whatever is syntax; only the chat template says what ends a turn.
-    let is_wrap = |text: &String| {
-        [&analysed.content.start, &analysed.content.end, &analysed.reasoning.empty]
-            .iter()
-            .any(|wrap| wrap.trim() == text.trim())
+    let (tools, header) = (&analysed.tools, &analysed.content.header);
+    let ends = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten();
+    let closes: Vec<String> = std::iter::once(&spec.turn.end).chain(ends).cloned().collect();
+    let found =
+        |text: &str| closes.iter().find(|close| !text.trim().is_empty() && close.trim() == text.trim()).cloned();
+    for (own, analysed) in
+        [(&mut spec.tools.section_end, &tools.section_end), (&mut spec.tools.separator, &tools.separator)]
+    {
+        if let Some(text) = found(analysed).filter(|_| own.trim().is_empty()) {
+            *own = text;
+        }
+    }
+    let is_syntax = |text: &String| {
+        let wraps = [&analysed.content.start, &analysed.content.end, &analysed.reasoning.empty];
+        let others = [&tools.section_end, &tools.separator, &header.start];
+        let is_rest = analysed.turn.end.trim().strip_suffix(text.trim()).is_some();
+        is_rest || wraps.into_iter().chain(others).any(|other| other.trim() == text.trim())
     };
     if let Some(ends) = spec.alternatives.get_mut(&MarkerKey::TurnEnd) {
-        ends.retain(|text| !is_wrap(text) && text.trim() != analysed.turn.end.trim());
+        ends.retain(|text| !is_syntax(text));
         if ends.is_empty() {
             spec.alternatives.remove(&MarkerKey::TurnEnd);
         }

@@ -36,6 +36,6 @@ pub use executor::{Event, Executor};
 pub use export::{Example, Export, Loss, LossKind, came_back, export};
 pub use import::completed;
 pub use problem::{Problem, Problems};
-pub use reading::{ReadCall, Reading, read, written_json};
+pub use reading::{ReadCall, Reading, read, read_pieces, written_json};
 pub use schema::ResponseTemplate;
 pub use value::{Dict, Value};

@@ -99,22 +99,40 @@ pub fn read(
     output: &str,
     tools: &[Json],
 ) -> Result<Reading, ReadError> {
+    read_pieces(template, dialect, prompt, &[output], tools)
+}
+
+/// The same for an output that arrives in pieces, as a server streams it. A template whose markers overlap may give another
+/// message then: a reader takes a marker as soon as it is certain that it is one.
+///
+/// # Errors
+///
+/// Those of [`read`].
+pub fn read_pieces(
+    template: &ResponseTemplate,
+    dialect: Dialect,
+    prompt: &str,
+    pieces: &[&str],
+    tools: &[Json],
+) -> Result<Reading, ReadError> {
     match dialect {
-        Dialect::Transformers => of_fields(template, prompt, output, tools),
+        Dialect::Transformers => of_fields(template, prompt, pieces, tools),
         Dialect::Vllm => {
             let template = streaming(template);
-            let events = Run::new(&template, dialect, prompt, output, tools)?;
-            Ok(of_events(&events.list))
+            let run = Run::new(&template, dialect, prompt, pieces, tools)?;
+            Ok(of_events(run.events()))
         }
-        Dialect::Sglang => in_two_steps(template, prompt, output, tools),
+        Dialect::Sglang => in_two_steps(template, prompt, pieces, tools),
     }
 }
 
 /// What transformers gives: the fields of the template.
-fn of_fields(template: &ResponseTemplate, prompt: &str, output: &str, tools: &[Json]) -> Result<Reading, ReadError> {
+fn of_fields(template: &ResponseTemplate, prompt: &str, pieces: &[&str], tools: &[Json]) -> Result<Reading, ReadError> {
     let dialect = Dialect::Transformers;
     let mut executor = Executor::new(template, dialect, prompt, tools)?;
-    executor.feed(output)?;
+    for piece in pieces {
+        executor.feed(piece)?;
+    }
     let (fields, _) = executor.finish()?;
     let text = |name: &str| fields.get(name).and_then(Value::as_text).map(str::to_owned);
     let mut reading = Reading {
@@ -150,7 +168,8 @@ fn call(value: &Value) -> Option<ReadCall> {
 /// One output that was read, with what happened.
 struct Run<'t> {
     executor: Executor<'t>,
-    list: Vec<Event>,
+    /// What happened with each piece, and at the end.
+    steps: Vec<Vec<Event>>,
     /// Whether the prompt left a region of calls open.
     opened_by_prompt: Option<Event>,
 }
@@ -160,19 +179,23 @@ impl<'t> Run<'t> {
         template: &'t ResponseTemplate,
         dialect: Dialect,
         prompt: &str,
-        output: &str,
+        pieces: &[&str],
         tools: &[Json],
     ) -> Result<Self, ReadError> {
         let mut executor = Executor::new(template, dialect, prompt, tools)?;
         let of_calls = |event: &&Event| event.field() == CALLS && !matches!(event, Event::Chunk { .. });
         let opened = executor.initial_events().iter().rev().find(of_calls);
         let opened_by_prompt = opened.filter(|event| matches!(event, Event::Open { .. })).cloned();
-        let mut list = executor.feed(output)?;
+        let mut steps = pieces.iter().map(|piece| executor.feed(piece)).collect::<Result<Vec<_>, _>>()?;
         let rest = closer_rest(template, &executor);
-        list.extend(executor.feed(&rest)?);
+        steps.push(executor.feed(&rest)?);
         // The end consumes the executor; what was read is still needed.
-        list.extend(executor.clone().finish()?.1);
-        Ok(Self { executor, list, opened_by_prompt })
+        steps.push(executor.clone().finish()?.1);
+        Ok(Self { executor, steps, opened_by_prompt })
+    }
+
+    fn events(&self) -> impl Iterator<Item = &Event> {
+        self.steps.iter().flatten()
     }
 }
 
@@ -249,7 +272,7 @@ fn rest(name: &str) -> Field {
 }
 
 /// What vLLM gives.
-fn of_events(events: &[Event]) -> Reading {
+fn of_events<'e>(events: impl Iterator<Item = &'e Event>) -> Reading {
     let mut reading = Reading::default();
     for event in events {
         match event {
@@ -281,34 +304,29 @@ fn of_events(events: &[Event]) -> Reading {
 }
 
 /// What SGLang gives.
-fn in_two_steps(template: &ResponseTemplate, prompt: &str, output: &str, tools: &[Json]) -> Result<Reading, ReadError> {
+fn in_two_steps(
+    template: &ResponseTemplate,
+    prompt: &str,
+    pieces: &[&str],
+    tools: &[Json],
+) -> Result<Reading, ReadError> {
     let dialect = Dialect::Sglang;
     let first = streaming(template);
-    let run = Run::new(&first, dialect, prompt, output, tools)?;
+    let run = Run::new(&first, dialect, prompt, pieces, tools)?;
     let mut reading = Reading::default();
-    let mut normal = String::new();
-    for event in &run.list {
-        let field = event.field();
-        match event {
-            Event::Chunk { text, .. } if field == dialect.reasoning_field() => reading.reasoning.push_str(text),
-            Event::Chunk { text, .. } if field == CONTENT || field == CALLS => normal.push_str(text),
-            Event::Open { marker, .. } | Event::Close { marker, .. } | Event::Malformed { marker, .. }
-                if field == CALLS =>
-            {
-                let start = marker.start.max(run.executor.prefix_len());
-                normal.push_str(run.executor.input().get(start..marker.end).unwrap_or_default());
-            }
-            _ => {}
-        }
+    let mut passed_on = Vec::new();
+    for step in &run.steps {
+        passed_on.push(without_reasoning(step, &run.executor, &mut reading.reasoning));
     }
     let Some(second) = only_calls(template) else {
-        reading.content = normal;
+        reading.content = passed_on.concat();
         return Ok(reading);
     };
     let each = template.field(CALLS).filter(|field| field.transform_each).and_then(|field| field.transform.as_ref());
-    let run = Run::new(&second, dialect, prompt, &normal, tools)?;
+    let passed_on: Vec<&str> = passed_on.iter().map(String::as_str).collect();
+    let run = Run::new(&second, dialect, prompt, &passed_on, tools)?;
     let mut captures: Vec<(String, String)> = Vec::new();
-    for event in run.opened_by_prompt.iter().chain(&run.list) {
+    for event in run.opened_by_prompt.iter().chain(run.events()) {
         match event {
             Event::Chunk { field, text, .. } if field == NORMAL => reading.content.push_str(text),
             Event::Open { field, captures: found, .. } if field == CALLS => captures.clone_from(found),
@@ -336,6 +354,26 @@ fn in_two_steps(template: &ResponseTemplate, prompt: &str, output: &str, tools: 
         }
     }
     Ok(reading)
+}
+
+/// The text that SGLang's reader of reasoning passes on to the reader of calls. The reasoning is added to what is known of it.
+fn without_reasoning(events: &[Event], executor: &Executor<'_>, reasoning: &mut String) -> String {
+    let mut passed_on = String::new();
+    for event in events {
+        let field = event.field();
+        match event {
+            Event::Chunk { text, .. } if field == Dialect::Sglang.reasoning_field() => reasoning.push_str(text),
+            Event::Chunk { text, .. } if field == CONTENT || field == CALLS => passed_on.push_str(text),
+            Event::Open { marker, .. } | Event::Close { marker, .. } | Event::Malformed { marker, .. }
+                if field == CALLS =>
+            {
+                let start = marker.start.max(executor.prefix_len());
+                passed_on.push_str(executor.input().get(start..marker.end).unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    passed_on
 }
 
 /// The template that finds calls in what is left after the reasoning; `None` if there are no calls.

@@ -55,26 +55,43 @@ impl Maker<'_> {
             let space = if section.before.is_empty() { call.before } else { section.before };
             let mut first = pattern_of(section.core, self.dialect);
             loose(&mut first, &format!("{}{}", section.after, call.before));
+            if let Some(separator) = self.separator() {
+                first = format!("{first}|{separator}");
+            }
             let start = format!("{}(?:{first})?", mark::before(space, self.dialect));
             Mark::Pattern(format!("{start}{}{hole}", pattern_of(&to_name[call.before.len()..], self.dialect)))
         } else {
             let start = format!("{section_start}{to_name}");
-            match hole {
-                "" => mark::mark_of(&start, self.dialect),
-                hole => Mark::Pattern(pattern_of(&start, self.dialect) + hole),
+            match (self.separator(), hole) {
+                (Some(separator), hole) => {
+                    Mark::Pattern(format!("(?:{separator})?{}{hole}", pattern_of(&start, self.dialect)))
+                }
+                (None, "") => mark::mark_of(&start, self.dialect),
+                (None, hole) => Mark::Pattern(pattern_of(&start, self.dialect) + hole),
             }
         };
         Region { open, close: self.close(close, to_name, last) }
     }
 
+    /// A separator between calls that is not made of tags, as a pattern. Those with tags close the answer: see [`behind`].
+    fn separator(&self) -> Option<String> {
+        let separator = MarkerText::new(&self.spec.tools.separator);
+        let is_text = !separator.is_layout() && separator.tags().is_empty();
+        is_text.then(|| format!("{}\\s*", escaped(separator.core)))
+    }
+
     /// What closes a region. Where the format writes nothing after a call, that is what comes next: another call, the end of
     /// the turn, or the end of the output.
+    ///
+    /// Readers take a marker as soon as it is certain, and it is certain once text follows that it does not match. So no part
+    /// at the end of a marker may be missing, and none may match the end of the text wherever that is.
     fn close(&self, close: &str, next_call: &str, last: &str) -> Option<Mark> {
         let tools = &self.spec.tools;
         let (separator, section_end) = (tools.separator.as_str(), tools.section_end.as_str());
         let last = if self.dialect.has_look_behind() { last } else { "" };
         if !MarkerText::new(close).is_layout() {
-            let tail = [separator, section_end].map(optional).concat();
+            let is_tagged = !MarkerText::new(section_end).tags().is_empty();
+            let tail = if is_tagged { String::new() } else { optional(section_end) };
             return Some(match last.is_empty() && tail.is_empty() {
                 true => mark::mark_of(close, self.dialect),
                 false => Mark::Pattern(format!("{last}{}{tail}", pattern_of(close, self.dialect))),
@@ -89,8 +106,11 @@ impl Maker<'_> {
             choices.push(format!("(?={})", pattern_of(&next, Dialect::Transformers)));
         }
         choices.extend(self.ends.iter().map(|end| format!("\\s*{}", escaped(end))));
-        choices.push("\\s*$".to_owned());
-        Some(Mark::Pattern(choices.join("|")))
+        if self.dialect.drops_open_calls() {
+            let last = if last.is_empty() { &ends_with(&tools.arguments.value_suffix) } else { last };
+            choices.push(format!("{last}\\s*$"));
+        }
+        (!choices.is_empty()).then(|| Mark::Pattern(choices.join("|")))
     }
 
     /// Name and arguments are members of one JSON object.
@@ -424,6 +444,16 @@ impl Region {
     }
 }
 
+/// The markers behind a call and behind all calls, where they are made of tags. They close the answer, which is not open
+/// there, and so are left out. Where nothing else closes a call, they do.
+pub(crate) fn behind(spec: &FormatSpec) -> impl Iterator<Item = &str> {
+    let tools = &spec.tools;
+    let close = format!("{}{}{}", tools.arguments.end, tools.function.close, tools.per_call_end);
+    let is_closed = !MarkerText::new(&close).is_layout();
+    let texts = [tools.separator.as_str(), tools.section_end.as_str()];
+    texts.into_iter().filter(move |text| is_closed && !MarkerText::new(text).tags().is_empty())
+}
+
 /// A marker that may be missing, with white space around it.
 fn optional(text: &str) -> String {
     let marker = MarkerText::new(text);
@@ -459,6 +489,12 @@ pub(crate) fn sample(spec: &FormatSpec) -> String {
         &tools.section_end,
     ]
     .concat()
+}
+
+/// A condition that the text before ends with the last character of a marker.
+fn ends_with(marker: &str) -> String {
+    let last = MarkerText::new(marker).core.chars().next_back();
+    last.map_or_else(String::new, |last| format!("(?<={})", escaped(&last.to_string())))
 }
 
 /// The transform that all readers want.

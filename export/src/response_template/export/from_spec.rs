@@ -112,34 +112,31 @@ fn reasoning(spec: &FormatSpec, dialect: Dialect, losses: &mut Vec<LossKind>) ->
         }
     }
     let header = &spec.content.header;
-    let end = MarkerText::new(&reasoning.end);
-    match end.core.strip_prefix(header.message_end.as_str()).filter(|rest| !header.is_none() && !rest.is_empty()) {
-        // The start of the next message belongs to the marker, but the output may end before it.
-        Some(next) => {
-            let pattern = format!("{}(?:{})?", escaped(&header.message_end), escaped(next));
-            Mark::Pattern(pattern).put(&mut field, "close");
-        }
-        None => mark_of(&reasoning.end, dialect).put(&mut field, "close"),
+    match header.is_none() || !MarkerText::new(&reasoning.end).core.starts_with(&header.message_end) {
+        true => mark_of(&reasoning.end, dialect).put(&mut field, "close"),
+        // The start of the next message belongs to the marker, but the output may end before it. It closes the answer.
+        false => Mark::Literal(header.message_end.clone()).put(&mut field, "close"),
     }
     Some(field)
 }
 
 /// The field of the answer. It takes what no other field takes; whatever is syntax in it closes it, and so is left out.
 fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, Json> {
-    let mut marks: Vec<Mark> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     let end = MarkerText::new(&spec.turn.end);
     for text in ends {
         // White space is layout only beside the marker with which the template writes it.
         let is_written = end.core == text;
         let (before, after) = if is_written { (end.before, end.after) } else { ("", "") };
-        marks.push(mark_of(&format!("{before}{text}{after}"), dialect));
+        texts.push(format!("{before}{text}{after}"));
     }
     let wraps = match spec.content.mode {
         ContentMode::Plain => ["", ""],
         _ => [spec.content.start.as_str(), spec.content.end.as_str()],
     };
-    let others = wraps.into_iter().chain([spec.reasoning.empty.as_str()]);
-    marks.extend(others.filter(|text| !MarkerText::new(text).is_layout()).map(|text| mark_of(text, dialect)));
+    let others = wraps.into_iter().chain([spec.reasoning.empty.as_str()]).chain(calls::behind(spec));
+    texts.extend(others.filter(|text| !MarkerText::new(text).is_layout()).map(str::to_owned));
+    let mut marks: Vec<Mark> = apart(texts).iter().map(|text| mark_of(text, dialect)).collect();
     let header = &spec.content.header;
     if !header.is_none() {
         marks.extend(header_starts(spec, &header.answers).map(Mark::Literal));
@@ -160,6 +157,24 @@ fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, 
         field.insert("join".to_owned(), Json::from(""));
     }
     field
+}
+
+/// Markers of which none begins with another one: of such a marker only the rest is left. When an output arrives in pieces, a
+/// reader takes the shorter one, and the rest comes behind it.
+fn apart(mut texts: Vec<String>) -> Vec<String> {
+    loop {
+        let rest = |text: &String| {
+            let core = MarkerText::new(text).core;
+            let mut rests = texts.iter().filter_map(|other| core.strip_prefix(MarkerText::new(other).core));
+            let rest = rests.find(|rest| !rest.is_empty() && !MarkerText::new(rest).tags().is_empty())?;
+            Some(format!("{}{}", rest.trim_start(), MarkerText::new(text).after))
+        };
+        let found = texts.iter().enumerate().find_map(|(at, text)| Some((at, rest(text)?)));
+        match found {
+            Some((at, rest)) => texts[at] = rest,
+            None => return texts,
+        }
+    }
 }
 
 /// The headers of messages in some channels.

@@ -9,7 +9,7 @@ use unjinja_spec::{Channel, FormatSpec};
 use super::super::dialect::Dialect;
 use super::super::error::ReadError;
 use super::super::problem::Problems;
-use super::super::reading::{Reading, read};
+use super::super::reading::{Reading, read, read_pieces};
 use super::super::schema::ResponseTemplate;
 use super::calls;
 use super::from_spec::{self, Draft};
@@ -48,6 +48,8 @@ pub struct Loss {
 pub struct Example {
     /// The text of the turn from the end of the prompt on.
     pub output: String,
+    /// It is read otherwise only when it arrives in small pieces.
+    pub in_pieces: bool,
     /// What was written.
     pub expected: Message,
     /// What was read, or why nothing was.
@@ -124,7 +126,7 @@ fn sample(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec) -> E
         ..Message::default()
     };
     let read = read(template, dialect, &spec.turn.assistant_start, &output, &[]);
-    Example { output, expected, read }
+    Example { output, in_pieces: false, expected, read }
 }
 
 /// How many conversations of a verification come back when a reader reads them with a template, which may be anybody's.
@@ -201,12 +203,28 @@ pub(crate) fn lost(
     let outputs = [without_end.map_or(output, |_| trimmed), without_end.unwrap_or(output)];
     for output in outputs {
         let prompt = format!("A question.{start}{prompt}");
-        let read = read(template, dialect, &prompt, output, &tools);
-        if !read.as_ref().is_ok_and(|reading| is_same(reading, &turn.message)) {
-            return Some(Example { output: output.to_owned(), expected: turn.message.clone(), read });
+        for pieces in [vec![output], pieces(output)] {
+            let read = read_pieces(template, dialect, &prompt, &pieces, &tools);
+            if !read.as_ref().is_ok_and(|reading| is_same(reading, &turn.message)) {
+                let in_pieces = pieces.len() > 1;
+                return Some(Example { output: output.to_owned(), in_pieces, expected: turn.message.clone(), read });
+            }
         }
     }
     None
+}
+
+/// An output in pieces of a few characters each, as a server streams it.
+fn pieces(output: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut lengths) = (output, [1, 4, 2, 7, 3, 5].into_iter().cycle());
+    while !rest.is_empty() {
+        let length = lengths.next().unwrap_or(1);
+        let (piece, after) = rest.split_at(rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
 }
 
 /// A turn as what the prompt writes of it and what the model writes: the longest generation prompt that it begins with. Some
