@@ -166,10 +166,15 @@ fn print(grammar: &Grammar, format: Format) -> Done {
     Ok(())
 }
 
-/// A special token from `TEXT` or `TEXT=ID`. A text may itself hold the character `=`.
+/// A special token from `TEXT` or `TEXT=ID`. A text may itself hold the character `=`, but not end in a word behind one.
 fn special_token(given: &str) -> Result<SpecialToken, String> {
-    let token = match given.rsplit_once('=').map(|(text, id)| (text, id.parse())) {
-        Some((text, Ok(id))) => SpecialToken::with_id(text, id),
+    let word = |id: &str| !id.is_empty() && id.chars().all(|char| char.is_alphanumeric() || "+-._".contains(char));
+    let token = match given.rsplit_once('=') {
+        Some((text, id)) if word(id) => {
+            let id =
+                id.parse().map_err(|_| format!("{id:?} is no id of a token: write a number from 0 to {}", u32::MAX))?;
+            SpecialToken::with_id(text, id)
+        }
         _ => SpecialToken::new(given),
     };
     if token.text().is_empty() { Err("a token has a text".to_owned()) } else { Ok(token) }

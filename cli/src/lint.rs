@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use unjinja_analyzer::verify;
 use unjinja_build::{Source, SourceExt};
 use unjinja_export::lint::{
-    Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, Rule, Severity, lint, lint_response_template, syntax_error,
+    Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, Rule, Severity, Target, lint, lint_response_template,
+    syntax_error,
 };
 use unjinja_export::response_template::{Dialect, find};
 
@@ -86,7 +87,19 @@ fn rule(id: &str) -> Result<Rule, String> {
 /// The findings about one template.
 struct Checked {
     source: Source,
+    /// The file of the response template, if there is one.
+    response: Option<PathBuf>,
     findings: Vec<Finding>,
+}
+
+impl Checked {
+    /// The file that a finding is about.
+    fn file(&self, finding: &Finding) -> &Path {
+        match (finding.target, &self.response) {
+            (Target::ResponseTemplate, Some(path)) => path,
+            _ => &self.source.path,
+        }
+    }
 }
 
 /// Runs the command.
@@ -98,9 +111,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     for source in templates {
         let source = source.map_err(|error| Failure::Input(error.to_string()))?;
         progress.set_message(source.file());
-        let findings = of_template(&source, arguments)?;
+        let response = response_template(&source, arguments.response_template.as_deref())?;
+        let findings = of_template(&source, response.as_ref().map(|(_, found)| found), arguments)?;
         progress.inc(1);
-        all.push(Checked { source, findings });
+        all.push(Checked { source, response: response.map(|(path, _)| path), findings });
     }
     progress.finish_and_clear();
     match arguments.format {
@@ -122,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 }
 
 /// The findings that were asked for.
-fn of_template(source: &Source, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
+fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
     let mut findings = match source.template() {
         Err(error) => vec![syntax_error(&error)],
         Ok(template) => {
@@ -143,7 +157,9 @@ fn of_template(source: &Source, arguments: &Arguments) -> Result<Vec<Finding>, F
             lint(&template, &options)
         }
     };
-    findings.extend(of_response_template(source, arguments)?);
+    if let Some(response) = response {
+        findings.extend(of_response_template(source, response, arguments)?);
+    }
     findings.retain(|finding| {
         (arguments.rule.is_empty() || arguments.rule.contains(&finding.rule))
             && !arguments.allow.contains(&finding.rule)
@@ -152,11 +168,8 @@ fn of_template(source: &Source, arguments: &Arguments) -> Result<Vec<Finding>, F
     Ok(findings)
 }
 
-/// The findings about the response template of the same model, if it has one.
-fn of_response_template(source: &Source, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
-    let Some(response) = response_template(source, arguments.response_template.as_deref())? else {
-        return Ok(Vec::new());
-    };
+/// The findings about the response template of the same model.
+fn of_response_template(source: &Source, response: &Value, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
     // A template that cannot be parsed or analysed has its own finding.
     let Ok(chat) = source.template() else { return Ok(Vec::new()) };
     let spec = match arguments.parser.spec_for(source) {
@@ -167,32 +180,39 @@ fn of_response_template(source: &Source, arguments: &Arguments) -> Result<Vec<Fi
     let all: Vec<Dialect> = arguments.readers.iter().map(|reader| reader.dialect()).collect();
     let readers = if all.is_empty() { &Dialect::ALL[..] } else { &all };
     let verification = verify(&chat, &spec, arguments.count, 1);
-    Ok(lint_response_template(&response, &chat, &spec, &verification, readers))
+    Ok(lint_response_template(response, &chat, &spec, &verification, readers))
 }
 
-/// The response template that belongs to a chat template.
-fn response_template(source: &Source, named: Option<&Path>) -> Result<Option<Value>, Failure> {
+/// The response template that belongs to a chat template, with its file.
+fn response_template(source: &Source, named: Option<&Path>) -> Result<Option<(PathBuf, Value)>, Failure> {
     if let Some(path) = named {
         let name = path.display();
         let document = input::json(path)?;
         let found = find(&document).cloned();
         return found
-            .map(Some)
+            .map(|found| Some((path.to_owned(), found)))
             .ok_or_else(|| Failure::Input(format!("{name}: there is no response template in this file")));
     }
     if input::is_stdin(&source.path) {
         return Ok(None);
     }
     let beside = |name: &str| source.path.with_file_name(name);
-    for path in [source.path.clone(), beside("tokenizer_config.json"), beside("response_template.json")] {
+    for path in [source.path.clone(), beside("tokenizer_config.json")] {
         if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
             let document = input::json(&path)?;
             if let Some(found) = find(&document) {
-                return Ok(Some(found.clone()));
+                return Ok(Some((path, found.clone())));
             }
         }
     }
-    Ok(None)
+    // This file has no other purpose, so what it holds is tried whatever it is.
+    let own = beside("response_template.json");
+    if !own.is_file() {
+        return Ok(None);
+    }
+    let document = input::json(&own)?;
+    let found = find(&document).cloned().unwrap_or(document);
+    Ok(Some((own, found)))
 }
 
 /// Whether an overlay applies to the template.
@@ -298,7 +318,6 @@ fn document(all: &[Checked]) -> Value {
 fn github(all: &[Checked]) -> Done {
     let mut out = std::io::stdout().lock();
     for checked in all {
-        let file = github_property(&checked.source.path.display().to_string());
         for finding in &checked.findings {
             let level = match finding.severity {
                 Severity::Error => "error",
@@ -313,8 +332,10 @@ fn github(all: &[Checked]) -> Done {
                 message.push_str(&format!("\nTo change: {}", finding.help));
             }
             // The lines of a template in JSON or GGUF are no lines of that file.
-            let is_source = matches!(checked.source.path.extension().and_then(|e| e.to_str()), Some("json" | "gguf"));
+            let path = checked.file(finding);
+            let is_source = matches!(path.extension().and_then(|e| e.to_str()), Some("json" | "gguf"));
             let line = if is_source { 1 } else { finding.line.unwrap_or(1) };
+            let file = github_property(&path.display().to_string());
             let (title, message) = (github_property(finding.rule.id), github_message(&message));
             writeln!(out, "::{level} file={file},line={line},title={title}::{message}")?;
         }

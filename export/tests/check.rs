@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use unjinja_analyzer::{Naming, analyze, verify};
-use unjinja_export::response_template::{Dialect, FindingKind, ResponseTemplate, check};
+use unjinja_export::response_template::{Dialect, FindingKind, ResponseTemplate, check, export};
 use unjinja_render::Template;
 
 type Failure = Box<dyn Error>;
@@ -46,6 +46,32 @@ fn the_known_faults_are_found() -> Result<(), Failure> {
     let expected = [TextAroundCall, MentionedMarker, CloserInValue, CutCall, CallInReasoning];
     assert_eq!(found_in, BTreeSet::from(expected));
     assert_eq!(found("qwen3.jinja", &usual(), Dialect::Vllm)?, BTreeSet::from([Refused]));
+    Ok(())
+}
+
+/// Where only the JSON announces a call, JSON in an answer and a call that is cut off take the message with them.
+#[test]
+fn faults_of_calls_without_a_marker_are_found() -> Result<(), Failure> {
+    use FindingKind::{CutCall, MentionedMarker};
+
+    let text = fs::read_to_string(unjinja_testkit::root().join("templates/bare_json.jinja"))?;
+    let template = Template::parse("bare_json.jinja", &text)?;
+    let spec = analyze(&template, &Naming::of_file("bare_json.jinja"))?;
+    let export = export(&spec, Dialect::Transformers, &verify(&template, &spec, 40, 1))?;
+    let found_in = found("bare_json.jinja", &export.json, Dialect::Transformers)?;
+    assert!(found_in.is_superset(&BTreeSet::from([MentionedMarker, CutCall])), "{found_in:?}");
+    Ok(())
+}
+
+/// A template that reads nothing has one fault, and not those of hard outputs as well.
+#[test]
+fn hard_outputs_are_not_tried_where_nothing_is_read() -> Result<(), Failure> {
+    let mut response = usual();
+    response["start_anchor"] = json!("<|never|>");
+    response["fields"]["tool_calls"]["transform"] =
+        json!({"function": {"name": "{content.nome}", "arguments": "{content.x}"}});
+    response["fields"]["content"] = json!({"close": "Q"});
+    assert_eq!(found("qwen3.jinja", &response, Dialect::Transformers)?, BTreeSet::from([FindingKind::Conversation]));
     Ok(())
 }
 

@@ -104,7 +104,7 @@ rules! {
 rules! {
     /// The rules about response templates.
     RESPONSE_RULES:
-    RESPONSE_INVALID = "response-invalid", Error, "The response template breaks a rule that all readers have.";
+    RESPONSE_INVALID = "response-invalid", Error, "The response template breaks a rule of all readers, or has a pattern that cannot be tried.";
     RESPONSE_REFUSED = "response-refused", Error, "A reader does not accept the response template.";
     RESPONSE_CONVERSATION = "response-conversation", Error, "A turn that the chat template writes is read as something else.";
     RESPONSE_TEXT_AROUND = "response-text-around-call", Warning, "Text before or after a call is lost.";

@@ -287,7 +287,8 @@ impl<'t> Executor<'t> {
         let mut best: Option<Marker> = None;
         for (boundary, at, anchor) in self.watched() {
             let field = &self.template.fields[at];
-            let ran_away = |_: RanAway| ReadError::ran_away("a marker").in_field(&field.name);
+            let key = if boundary == Boundary::Open { "`open_pattern`" } else { "`close_pattern`" };
+            let ran_away = |_: RanAway| ReadError::ran_away(key).in_field(&field.name);
             let Some(found) = anchor.pattern.search(&self.buffer, self.at).map_err(ran_away)? else {
                 if !is_end {
                     let begins = anchor.pattern.search_beginning(&self.buffer, self.at).map_err(ran_away)?;

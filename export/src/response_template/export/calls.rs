@@ -355,8 +355,13 @@ impl Maker<'_> {
         }
         let (cdata_open, cdata_close) = if arguments.cdata { (r"(?:<!\[CDATA\[)?", r"(?:\]\]>)?") } else { ("", "") };
         out.push_str(&format!("{cdata_open}(?P<value>.*?){cdata_close}"));
-        let next = escaped(prefix.core);
         let separator = pattern_of(arguments.separator.trim(), Dialect::Transformers);
+        // What follows a value: the next name's marker; without one the end of the line, or the next name itself.
+        let next = match (prefix.core, separator.as_str()) {
+            ("", "") if arguments.value_suffix.contains('\n') => "\\n".to_owned(),
+            ("", "") => format!(r"\s*[^<>\n]+?{}", suffixes.first().map_or("", String::as_str)),
+            (core, _) => format!(r"\s*{separator}{}", escaped(core)),
+        };
         if !arguments.close_prefix.is_empty() {
             let before = MarkerText::new(&arguments.close_prefix);
             out.push_str(&mark::limited(before.before));
@@ -367,7 +372,7 @@ impl Maker<'_> {
             out.push_str(&mark::limited(suffix.before));
             out.push_str(&escaped(suffix.core));
         }
-        out.push_str(&format!("(?=\\s*{separator}{next}|\\s*$)"));
+        out.push_str(&format!("(?={next}|\\s*$)"));
         out
     }
 
@@ -465,30 +470,28 @@ fn optional(text: &str) -> String {
     format!("(?:{inside})?")
 }
 
-/// A call as the format writes it, for a loss that no conversation shows: some templates do not render calls.
-pub(crate) fn sample(spec: &FormatSpec) -> String {
+/// A call as a format with Python's values writes it, and the arguments in JSON: for a loss that no conversation shows, because
+/// some templates do not render calls.
+pub(crate) fn sample(spec: &FormatSpec) -> (String, &'static str) {
     let tools = &spec.tools;
     let (function, arguments) = (&tools.function, &tools.arguments);
-    let quote = if arguments.quote.is_empty() { "\"" } else { &arguments.quote };
-    [
+    let call = [
         &tools.section_start,
         &tools.per_call_start,
         &function.name_prefix,
-        "get_weather",
+        "set_rules",
         &function.name_suffix,
         &arguments.start,
         &arguments.name_prefix,
-        "city",
+        "values",
         &arguments.name_suffix,
-        quote,
-        "Paris",
-        quote,
+        "[True, None]",
         &arguments.end,
         &function.close,
         &tools.per_call_end,
         &tools.section_end,
-    ]
-    .concat()
+    ];
+    (call.concat(), r#"{"values": [true, null]}"#)
 }
 
 /// A condition that the text before ends with the last character of a marker.

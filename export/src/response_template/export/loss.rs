@@ -35,7 +35,10 @@ pub enum LossKind {
 impl LossKind {
     /// Whether it is worth a note where no conversation shows it.
     pub(crate) fn is_told_unseen(self) -> bool {
-        matches!(self, LossKind::NameAsKey | LossKind::UnmarkedCalls | LossKind::UnopenedReasoning)
+        matches!(
+            self,
+            LossKind::NameAsKey | LossKind::UnmarkedCalls | LossKind::UnopenedReasoning | LossKind::PythonCalls
+        )
     }
 
     /// The name in JSON.

@@ -103,7 +103,9 @@ pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) 
     }
     for loss in &mut losses {
         if loss.kind == LossKind::PythonCalls && loss.example.is_none() {
-            loss.example = Some(sample(&template, dialect, spec));
+            let sample = sample(&template, dialect, spec);
+            let is_lost = !sample.read.as_ref().is_ok_and(|reading| is_same(reading, &sample.expected));
+            loss.example = is_lost.then_some(sample);
         }
     }
     // What was foreseen, and no conversation shows, is no loss.
@@ -115,12 +117,12 @@ pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) 
 
 /// What a reader makes of a call in a format that the language cannot express.
 fn sample(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec) -> Example {
-    let output = calls::sample(spec);
+    let (output, arguments) = calls::sample(spec);
     let expected = Message {
         tool_calls: vec![unjinja_runtime::ToolCall {
             id: None,
-            name: "get_weather".to_owned(),
-            arguments: r#"{"city": "Paris"}"#.to_owned(),
+            name: "set_rules".to_owned(),
+            arguments: arguments.to_owned(),
             complete: true,
         }],
         ..Message::default()
