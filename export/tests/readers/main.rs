@@ -16,7 +16,7 @@ use std::io::Write;
 use cases::{Case, Cases};
 use python::Reader;
 use serde_json::{Value as Json, json};
-use unjinja_export::response_template::{Dialect, ErrorKind, Event, Executor, ReadError, ResponseTemplate, read};
+use unjinja_export::response_template::{Dialect, ErrorKind, Event, Executor, ReadError, ResponseTemplate, read_pieces};
 
 type Failure = Box<dyn Error>;
 
@@ -96,7 +96,8 @@ fn answer(template: &ResponseTemplate, case: &Case, dialect: Dialect) -> Json {
         Err(error) => error_of(&error),
     };
     if dialect != Dialect::Transformers {
-        let reading = match read(template, dialect, &case.prompt, &case.chunks.concat(), &case.tools) {
+        let chunks: Vec<&str> = case.chunks.iter().map(String::as_str).collect();
+        let reading = match read_pieces(template, dialect, &case.prompt, &chunks, &case.tools) {
             Ok(reading) => {
                 let calls: Vec<Json> = reading.calls.iter().map(|call| json!([call.name, call.arguments])).collect();
                 json!({"reasoning": reading.reasoning, "content": reading.content, "calls": calls})

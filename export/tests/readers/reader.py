@@ -208,19 +208,35 @@ class Sglang:
 
     def reading(self, request):
         template, prompt, tools = request["template"], request["prompt"], request["tools"]
-        text = "".join(request["chunks"])
-        reasoning = self.serving.ResponseTemplateReasoningDetector(
-            response_template=template, prefix=prompt, tools=tools
-        ).detect_and_parse(text)
-        normal, calls = reasoning.normal_text, []
+        made = {"response_template": template, "prefix": prompt, "tools": tools}
+        reasoner = self.serving.ResponseTemplateReasoningDetector(**made)
+        detector = None
         if "tool_calls" in template["fields"]:
-            detector = self.serving.ResponseTemplateToolDetector(
-                response_template=template, prefix=prompt, tools=tools
-            )
-            result = detector.detect_and_parse(normal, tools)
-            normal = result.normal_text
-            calls = [[call.name, call.parameters] for call in result.calls]
-        return {"reasoning": reasoning.reasoning_text, "content": normal, "calls": calls}
+            detector = self.serving.ResponseTemplateToolDetector(**made)
+        if len(request["chunks"]) < 2:
+            found = reasoner.detect_and_parse("".join(request["chunks"]))
+            reasoning, normal, calls = found.reasoning_text, found.normal_text, []
+            if detector:
+                result = detector.detect_and_parse(normal, tools)
+                normal, calls = result.normal_text, [[call.name, call.parameters] for call in result.calls]
+            return {"reasoning": reasoning, "content": normal, "calls": calls}
+        reasoning, content, calls = "", "", {}
+        steps = [*map(reasoner.parse_streaming_increment, request["chunks"]), reasoner.finish()]
+        for number, step in enumerate(steps):
+            reasoning += step.reasoning_text or ""
+            results = [step]
+            if detector:
+                results = [detector.parse_streaming_increment(step.normal_text, tools)]
+                results += [detector.finish(tools)] if number + 1 == len(steps) else []
+            for result in results:
+                content += result.normal_text or ""
+                for call in getattr(result, "calls", ()):
+                    name, arguments = calls.get(call.tool_index, ("", ""))
+                    calls[call.tool_index] = (name + (call.name or ""), arguments + call.parameters)
+        # The name of a call is sent before the call is known to be right.
+        dropped = detector.incomplete_tool_call_indices if detector else ()
+        kept = [[*call] for index, call in sorted(calls.items()) if index not in dropped]
+        return {"reasoning": reasoning, "content": content, "calls": kept}
 
 
 READERS = {"transformers": Transformers, "vllm": Vllm, "sglang": Sglang}
