@@ -54,10 +54,12 @@ fn place(problem: &response_template::Problem) -> String {
 
 fn finding_of(found: &response_template::Finding) -> Finding {
     let (rule, help) = rule_of(found.kind);
-    let mut finding = Finding {
-        target: Target::ResponseTemplate,
-        ..Finding::new(rule, format!("{}.", capitalised(&found.sentence)), help)
+    // A refusal begins with a place in the template, which is written as it is.
+    let sentence = match found.kind {
+        FindingKind::Refused => found.sentence.clone(),
+        _ => capitalised(&found.sentence),
     };
+    let mut finding = Finding { target: Target::ResponseTemplate, ..Finding::new(rule, format!("{sentence}."), help) };
     finding.evidence = found.output.as_ref().map(|output| Evidence::Output {
         output: output.clone(),
         written: written_json(&found.written).to_string(),

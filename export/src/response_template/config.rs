@@ -46,8 +46,12 @@ pub fn with_template(config: &str, template: &Json) -> Result<String, serde_json
     let members = members(config);
     let indent = indent(config, &members);
     let written = indented(template, &indent)?;
-    let new = |range: Range<usize>, text: &str| format!("{}{text}{}", &config[..range.start], &config[range.end..]);
-    if let Some(member) = members.iter().find(|member| member.key == KEY) {
+    let new = |range: Range<usize>, text: &str| {
+        let text = if config.contains("\r\n") { text.replace('\n', "\r\n") } else { text.to_owned() };
+        format!("{}{text}{}", &config[..range.start], &config[range.end..])
+    };
+    // Of several keys of this name, readers take the last.
+    if let Some(member) = members.iter().rev().find(|member| member.key == KEY) {
         return Ok(new(member.value.clone(), &written));
     }
     Ok(match members.last() {
@@ -156,6 +160,11 @@ mod tests {
             (
                 "{\"response_template\": {\"x\": [1, {\"y\": 2}]}, \"z\": 1e400}",
                 "{\"response_template\": {\n    \"start_anchor\": \"<a>\"\n  }, \"z\": 1e400}",
+            ),
+            // Line ends stay as they are, and the last of two equal keys counts.
+            (
+                "{\r\n  \"response_template\": 1,\r\n  \"response_template\": 2\r\n}",
+                "{\r\n  \"response_template\": 1,\r\n  \"response_template\": {\r\n    \"start_anchor\": \"<a>\"\r\n  }\r\n}",
             ),
         ];
         for (config, expected) in cases {

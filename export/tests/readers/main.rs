@@ -16,7 +16,9 @@ use std::io::Write;
 use cases::{Case, Cases};
 use python::Reader;
 use serde_json::{Value as Json, json};
-use unjinja_export::response_template::{Dialect, ErrorKind, Event, Executor, ReadError, ResponseTemplate, read_pieces};
+use unjinja_export::response_template::{
+    Dialect, ErrorKind, Event, Executor, ReadError, ResponseTemplate, read_pieces,
+};
 
 type Failure = Box<dyn Error>;
 
