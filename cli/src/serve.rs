@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     /// The name of the model at the upstream; by default NAME, or else the name that the client sends.
     #[arg(long, value_name = "NAME")]
     upstream_model: Option<String>,
-    /// When to constrain the sampler: `promised` where a request demands a call, a certain tool or JSON. The default is
+    /// When to constrain the sampler: `promised` where a request demands a call, a certain tool, no call or JSON. The default is
     /// `promised` for llama.cpp and `none` otherwise.
     #[arg(long, value_enum)]
     grammar: Option<Grammar>,
@@ -57,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "auto")]
     upstream_adds_bos: AddsBos,
     /// The limit of tokens for requests without one. llama.cpp needs none.
-    #[arg(long, value_name = "TOKENS", default_value_t = 4096)]
+    #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = positive::<u64>)]
     max_tokens: u64,
     /// Add the parser's diagnostics to answers, in an extra field.
     #[arg(long)]
@@ -77,27 +78,27 @@ pub(crate) struct Arguments {
 #[command(next_help_heading = "Limits")]
 struct LimitArgs {
     /// The longest request, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body)]
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body, value_parser = positive::<usize>)]
     max_body: usize,
-    /// The most tools in a request.
+    /// The most tools in a request; with 0, none.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tools)]
     max_tools: usize,
     /// The most requests at the same time; further ones get status 429.
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().concurrent)]
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().concurrent, value_parser = positive::<usize>)]
     max_concurrent: usize,
     /// Seconds for a connection to the upstream.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = positive::<u64>)]
     connect_timeout: u64,
     /// Seconds until the upstream's first token.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = positive::<u64>)]
     first_token_timeout: u64,
     /// Seconds between two tokens.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = positive::<u64>)]
     idle_timeout: u64,
-    /// Seconds for a client to send its request, or to take a piece of the answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    /// Seconds for a client to send the head of a request, or its body, or to take a piece of the answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = positive::<u64>)]
     client_timeout: u64,
-    /// Seconds for answers that are being written when the command is told to end.
+    /// Seconds for answers that are being written when the command is told to end; with 0, they end at once.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     shutdown_timeout: u64,
 }
@@ -319,6 +320,12 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
         served.push(one);
     }
     Models::new(served).map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// A number above 0.
+fn positive<N: FromStr + PartialOrd + Default>(text: &str) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| *number > N::default());
+    number.ok_or_else(|| "give a whole number of at least 1".to_owned())
 }
 
 /// An address to listen on.

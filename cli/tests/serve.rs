@@ -259,6 +259,48 @@ fn an_address_in_use_is_reported() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Runs a command that does not start. Returns what it says.
+fn refused(arguments: &[&str], template: &Path) -> Result<String, Failure> {
+    let mut command = command();
+    command.args(["--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1", "--template"]).arg(template);
+    let mut child = command.args(arguments).stderr(Stdio::piped()).spawn()?;
+    let began = Instant::now();
+    while child.try_wait()?.is_none() && began.elapsed() < LONG {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // If it has started, it would not end by itself.
+    child.kill()?;
+    let output = child.wait_with_output()?;
+    let said = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    Ok(said)
+}
+
+#[test]
+fn a_limit_of_nothing_is_refused() -> Result<(), Failure> {
+    for limit in [
+        "--max-body",
+        "--max-concurrent",
+        "--max-tokens",
+        "--connect-timeout",
+        "--first-token-timeout",
+        "--idle-timeout",
+        "--client-timeout",
+    ] {
+        let said = refused(&[limit, "0"], &template())?;
+        assert!(said.contains(limit) && said.contains("give a whole number of at least 1"), "{said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_template_without_its_tokens_is_refused() -> Result<(), Failure> {
+    let said = refused(&[], &root().join("templates/bare_json.jinja"))?;
+    assert!(said.contains("bare_json") && said.contains("bos_token"), "{said}");
+    assert!(said.contains("tokenizer_config.json or GGUF file"), "{said}");
+    Ok(())
+}
+
 #[test]
 fn a_certificate_can_be_trusted() -> Result<(), Failure> {
     let folder = root().join("cli/tests/tls");

@@ -125,11 +125,8 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
     let offered = offered(program, tools, &options.tool_choice)?;
     let required = matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     if offered.is_none() && options.response_schema.is_none() {
-        let free = match tools {
-            // With tools but no calls, text that looks like a call must be ruled out.
-            Some(tools) => tools.is_empty() || options.tool_choice != ToolChoice::None,
-            None => true,
-        };
+        // Where no call may be made, text that looks like one must be ruled out, whatever tools there are.
+        let free = tools.is_none() || options.tool_choice != ToolChoice::None;
         if free || !has_calls(program) {
             return Ok(grammar);
         }

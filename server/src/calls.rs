@@ -36,6 +36,7 @@ struct Call {
     waiting: String,
     stream: Option<ArgumentStream>,
     over: bool,
+    complete: bool,
 }
 
 impl CallWriter {
@@ -54,6 +55,11 @@ impl CallWriter {
         !self.calls.is_empty()
     }
 
+    /// Whether the output ended with its calls done: there was one, and the last is complete.
+    pub(crate) fn handed_over(&self) -> bool {
+        self.calls.last().is_some_and(|call| call.complete)
+    }
+
     /// What to write for an event.
     pub(crate) fn event(&mut self, event: &Event<'_>) -> Vec<CallPiece> {
         let mut pieces = Vec::new();
@@ -67,6 +73,7 @@ impl CallWriter {
                     waiting: String::new(),
                     stream: self.ending.map(ArgumentStream::new),
                     over: false,
+                    complete: false,
                 });
                 if id.is_some() || self.ids.model_ids() == ModelIds::WithName {
                     self.announce(index, &mut pieces);
@@ -111,7 +118,7 @@ impl CallWriter {
     fn end(&mut self, index: usize, complete: bool, pieces: &mut Vec<CallPiece>) {
         self.announce(index, pieces);
         let Some(call) = self.calls.get_mut(index).filter(|call| !call.over) else { return };
-        call.over = true;
+        (call.over, call.complete) = (true, complete);
         if let Some(stream) = call.stream.take() {
             pieces.extend(arguments(index, &stream.finish(complete)));
         }

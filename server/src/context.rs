@@ -1,5 +1,7 @@
 //! Makes the variables of a template from a request: `messages`, `tools` and switches, in the form that the template needs.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 use unjinja_runtime::{Tool, ToolCall, Tools, close_json};
 
@@ -45,7 +47,9 @@ fn offered(tools: &Tools) -> Vec<Value> {
 fn messages(messages: &[ChatMessage], needs: &TemplateNeeds) -> Value {
     let mut list = Vec::with_capacity(messages.len());
     let mut instructions = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
+    // The name that each id stands for; the latest call counts.
+    let mut named: HashMap<&str, &str> = HashMap::new();
+    for message in messages {
         let text = message.content.as_deref();
         let mut content = text.map(str::to_owned);
         if needs.no_system_role {
@@ -58,7 +62,8 @@ fn messages(messages: &[ChatMessage], needs: &TemplateNeeds) -> Value {
                 content = Some(std::mem::take(&mut instructions).join("\n\n"));
             }
         }
-        list.push(one(message, content.as_deref(), called(&messages[..at], message), needs));
+        list.push(one(message, content.as_deref(), called(&named, message), needs));
+        named.extend(message.tool_calls.iter().filter_map(|call| Some((call.id.as_deref()?, call.name.as_str()))));
     }
     if !instructions.is_empty() {
         list.push(json!({"role": "user", "content": needs.content.value(&instructions.join("\n\n"))}));
@@ -67,10 +72,9 @@ fn messages(messages: &[ChatMessage], needs: &TemplateNeeds) -> Value {
 }
 
 /// The name of the tool whose result a message is, which many templates read and clients leave out.
-fn called<'m>(before: &'m [ChatMessage], message: &'m ChatMessage) -> Option<&'m str> {
+fn called<'m>(named: &HashMap<&str, &'m str>, message: &ChatMessage) -> Option<&'m str> {
     let id = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool && message.name.is_none())?;
-    let calls = before.iter().rev().flat_map(|message| message.tool_calls.iter().rev());
-    calls.into_iter().find(|call| call.id.as_deref() == Some(id)).map(|call| call.name.as_str())
+    named.get(id).copied()
 }
 
 fn one(message: &ChatMessage, text: Option<&str>, called: Option<&str>, needs: &TemplateNeeds) -> Value {

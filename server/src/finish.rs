@@ -17,7 +17,8 @@ pub enum Finish {
 }
 
 impl Finish {
-    /// What a server's `finish_reason` means. A reason that is not known counts as [`Finish::Stop`].
+    /// What a server's `finish_reason` means. A reason that is not known counts as [`Finish::Stop`]. Ask
+    /// [`is_failure`](Self::is_failure) first: a server that gave up has not ended the output.
     ///
     /// ```
     /// use unjinja_server::Finish;
@@ -32,6 +33,21 @@ impl Finish {
             "stop_sequence" | "word" => Self::StopSequence(String::new()),
             _ => Self::Stop,
         }
+    }
+
+    /// Whether a server's `finish_reason` says that it gave up. The output is then incomplete, and not by a limit that the client
+    /// set: tell the client of an error.
+    ///
+    /// ```
+    /// use unjinja_server::Finish;
+    ///
+    /// assert!(Finish::is_failure("abort"));
+    /// assert!(!Finish::is_failure("stop"));
+    /// ```
+    pub fn is_failure(reason: &str) -> bool {
+        let reason = reason.to_ascii_lowercase();
+        // Servers write `abort`, `error`, `engine_error`, `cancelled`, …
+        ["abort", "cancel", "error", "fail", "timeout"].iter().any(|word| reason.contains(word))
     }
 }
 

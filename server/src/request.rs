@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use unjinja_runtime::{ToolCall, Tools};
 
 use crate::error::ApiError;
+use crate::place::Place;
 
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -129,6 +130,25 @@ pub struct Sampling {
     pub stop: Vec<String>,
     /// Every other setting as the client wrote it: `temperature`, `top_p`, `seed`, …
     pub settings: Map<String, Value>,
+}
+
+/// Refuses a request for more than one answer.
+pub(crate) fn one_choice(root: &Place<'_>) -> Result<(), ApiError> {
+    match root.get_count("n", 1)? {
+        Some(n) if n > 1 => {
+            Err(ApiError::unsupported("n", format!("{n} choices are not supported"), "send as many requests"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Texts that end the output. An empty one would end it before it begins.
+pub(crate) fn stop_texts(places: &[Place<'_>]) -> Result<Vec<String>, ApiError> {
+    let one = |place: &Place<'_>| match place.text()? {
+        "" => Err(ApiError::invalid(&place.path, "this text is empty", "leave it out")),
+        text => Ok(text.to_owned()),
+    };
+    places.iter().map(one).collect()
 }
 
 /// Reads a list of tools of either API.

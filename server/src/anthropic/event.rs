@@ -137,7 +137,7 @@ pub struct EndDelta {
 }
 
 impl EndDelta {
-    /// Anthropic's words for why an output ended.
+    /// Anthropic's words for why an output ended. `called` says that it ended with complete calls.
     pub(super) fn new(finish: &Finish, called: bool) -> Self {
         let (reason, sequence) = match finish {
             Finish::Length => ("max_tokens", ""),

@@ -9,12 +9,14 @@ use crate::error::ApiError;
 use crate::needs::TemplateNeeds;
 use crate::place::{Place, parse};
 use crate::prepare::Prepared;
-use crate::request::{ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, read_tools};
+use crate::request::{
+    ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_tools, stop_texts,
+};
 
 /// A request to messages.
 ///
 /// - Images, documents, tools that Anthropic runs (`web_search_…`), `mcp_servers`, `container`, and a last message of the
-///   assistant that is to be continued are refused by name.
+///   assistant that is to be continued are refused by name. So is `n` above 1, which some clients send.
 /// - `metadata`, `service_tier`, `cache_control` and `context_management` are ignored.
 /// - `temperature`, `top_p`, `top_k` and fields that are not known are passed on in [`Sampling::settings`].
 /// - Without `thinking`, the template decides.
@@ -41,11 +43,12 @@ const IGNORED: [&str; 6] =
     ["cache_control", "context_management", "inference_geo", "metadata", "service_tier", "speed"];
 
 /// Fields that are read below.
-const READ: [&str; 11] = [
+const READ: [&str; 12] = [
     "chat_template_kwargs",
     "max_tokens",
     "messages",
     "model",
+    "n",
     "output_config",
     "output_format",
     "stop_sequences",
@@ -79,6 +82,7 @@ impl MessagesRequest {
                 return Err(place.unsupported(what, "leave it out"));
             }
         }
+        one_choice(&root)?;
         let max_tokens = root.get_count("max_tokens", 1)?;
         if max_tokens.is_none() {
             return Err(ApiError::invalid("max_tokens", "this is missing", "give the most tokens to write"));
@@ -104,11 +108,7 @@ impl MessagesRequest {
             },
             sampling: Sampling {
                 max_tokens,
-                stop: root
-                    .get_list("stop_sequences")?
-                    .iter()
-                    .map(|one| one.text().map(str::to_owned))
-                    .collect::<Result<_, _>>()?,
+                stop: stop_texts(&root.get_list("stop_sequences")?)?,
                 settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
             },
             stream: root.get_bool("stream")?.unwrap_or(false),

@@ -118,7 +118,7 @@ impl EventWriter {
         }
         self.close(&mut events);
         self.begin(&mut events);
-        let mut delta = EndDelta::new(finish, self.calls.called());
+        let mut delta = EndDelta::new(finish, self.calls.handed_over());
         delta.unparsed = std::mem::take(&mut self.told.unparsed);
         if self.write_diagnostics {
             delta.diagnostics = std::mem::take(&mut self.told.diagnostics);

@@ -34,6 +34,7 @@ const WAITING: usize = 16;
 
 /// A request that was read.
 struct Asked {
+    served: ServedModel,
     prepared: Prepared,
     include_usage: bool,
 }
@@ -59,7 +60,7 @@ impl From<Trouble> for Refusal {
 
 /// Answers a request. The response may be streamed after this returns; `guard` goes with it.
 pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, body: Bytes) -> Response<Body> {
-    match begin(&state, api, &body).await {
+    match begin(&state, api, body).await {
         Err(refusal) => refused(api, guard, &refusal),
         Ok(begun) if begun.stream => streamed(state, api, guard, begun),
         Ok(begun) => whole(&state, api, guard, begun).await,
@@ -98,36 +99,13 @@ struct Begun {
 }
 
 /// Does everything up to the first piece: until then, an error has a status of its own.
-async fn begin(state: &Arc<State>, api: Api, body: &[u8]) -> Result<Begun, Refusal> {
-    let value = parse(body)?;
-    let tools = value.get("tools").and_then(|tools| tools.as_array()).map_or(0, Vec::len);
-    let most = state.config.limits.tools;
-    if tools > most {
-        let cause = format!("{tools} tools are more than the {most} that are allowed");
-        return Err(ApiError::invalid("tools", cause, "send fewer").into());
-    }
-    let name = value.get("model").and_then(|name| name.as_str()).unwrap_or_default();
-    let served = state.models.get(name)?.clone();
-    let Asked { prepared, include_usage } = match api {
-        Api::OpenAi => {
-            let request = ChatRequest::from_value(&value)?;
-            Asked { prepared: request.prepare(&served.needs)?, include_usage: request.include_usage }
-        }
-        Api::Anthropic => {
-            let request = MessagesRequest::from_value(&value)?;
-            Asked { prepared: request.prepare(&served.needs)?, include_usage: true }
-        }
-    };
+async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refusal> {
+    let shared = state.clone();
+    let Asked { served, prepared, include_usage } = aside(state, move || read(&shared, api, &body)).await?;
     let adds_bos = state.upstream.adds_bos().await;
     let (upstream, served_model) = (state.upstream.config(), served.clone());
     let constrain = (upstream.grammar, upstream.engine);
-    // A long conversation takes milliseconds to render, and a grammar may take longer: other answers go on meanwhile.
-    let permit = state.renders.clone().acquire_owned().await;
-    let rendered = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        render(prepared, &served_model, adds_bos, constrain)
-    });
-    let (prepared, ask) = rendered.await.map_err(|_| ApiError::new(500, "the prompt could not be rendered"))??;
+    let (prepared, ask) = aside(state, move || render(prepared, &served_model, adds_bos, constrain)).await?;
     let options = ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
     let stops = prepared.sampling.stop;
     let reply = Reply::new(&options, prepared.model, prepared.call_ids);
@@ -139,6 +117,40 @@ async fn begin(state: &Arc<State>, api: Api, body: &[u8]) -> Result<Begun, Refus
     let mut answer = state.upstream.send(&ask).await.map_err(trouble)?;
     let first = answer.next().await.map_err(trouble)?;
     Ok(Begun { model: served.name().to_owned(), turn, answer, first, stream: prepared.stream })
+}
+
+/// Does work that takes long for a long conversation or a large grammar: other answers go on meanwhile.
+async fn aside<T: Send + 'static>(
+    state: &State,
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let permit = state.renders.clone().acquire_owned().await;
+    let done = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+    done.await.map_err(|_| ApiError::new(500, "the prompt could not be made"))?
+}
+
+/// Reads a request.
+fn read(state: &State, api: Api, body: &[u8]) -> Result<Asked, ApiError> {
+    let value = parse(body)?;
+    let tools = value.get("tools").and_then(|tools| tools.as_array()).map_or(0, Vec::len);
+    let most = state.config.limits.tools;
+    if tools > most {
+        let cause = format!("{tools} tools are more than the {most} that are allowed");
+        return Err(ApiError::invalid("tools", cause, "send fewer"));
+    }
+    let name = value.get("model").and_then(|name| name.as_str()).unwrap_or_default();
+    let served = state.models.get(name)?.clone();
+    let (prepared, include_usage) = match api {
+        Api::OpenAi => {
+            let request = ChatRequest::from_value(&value)?;
+            (request.prepare(&served.needs)?, request.include_usage)
+        }
+        Api::Anthropic => (MessagesRequest::from_value(&value)?.prepare(&served.needs)?, true),
+    };
+    Ok(Asked { served, prepared, include_usage })
 }
 
 /// Renders the prompt, and makes what the upstream is asked.

@@ -120,7 +120,7 @@ pub enum GrammarUse {
     /// Never. What a request promises then depends on the model alone.
     #[default]
     Never,
-    /// Where the request promises what only a grammar can enforce: a call, a certain tool, or JSON.
+    /// Where the request promises what only a grammar can enforce: a call, a certain tool, no call, or JSON.
     WhenPromised,
     /// For every request with tools or a response format.
     Always,
@@ -150,11 +150,11 @@ impl Default for Limits {
 pub struct Timeouts {
     /// For a connection to the upstream.
     pub connect: Duration,
-    /// From the request to the first piece of the upstream's answer: the time that the prompt takes.
+    /// From the request to the first token of the upstream's answer: the time that the prompt takes.
     pub first_byte: Duration,
-    /// Between two pieces.
+    /// Between two tokens.
     pub idle: Duration,
-    /// For a client to send a request, and to take a piece of the answer.
+    /// For a client to send the head of a request, its body, and to take a piece of the answer.
     pub client: Duration,
     /// For answers that are being written when the proxy is told to end.
     pub shutdown: Duration,

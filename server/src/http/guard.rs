@@ -39,14 +39,19 @@ pub(crate) struct Guard {
     log: Log,
     ended: bool,
     _active: Active,
-    _permit: OwnedSemaphorePermit,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Guard {
-    pub(crate) fn new(route: &'static str, metrics: &Arc<Metrics>, log: &Log, permit: OwnedSemaphorePermit) -> Self {
+    pub(crate) fn new(route: &'static str, metrics: &Arc<Metrics>, log: &Log) -> Self {
         let (began, active) = (Instant::now(), metrics.enter());
         let (metrics, log) = (metrics.clone(), log.clone());
-        Self { route, began, metrics, log, ended: false, _active: active, _permit: permit }
+        Self { route, began, metrics, log, ended: false, _active: active, permit: None }
+    }
+
+    /// The request keeps one of the places for requests until it has ended.
+    pub(crate) fn hold(&mut self, permit: OwnedSemaphorePermit) {
+        self.permit = Some(permit);
     }
 
     /// The request was answered. `own` is the time in which the proxy worked for it.

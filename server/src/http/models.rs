@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
 use unjinja_dynamic::{Conversation, GrammarOptions, Model};
 
 use crate::error::ApiError;
@@ -27,7 +28,7 @@ impl ServedModel {
     /// A model under this name. Small conversations are rendered, to see which form the template needs.
     ///
     /// # Errors
-    /// If the model has no template to render with.
+    /// If the model has no template to render with, or the template needs a special token whose text is not known.
     pub fn new(name: impl Into<String>, model: Model) -> Result<Self, ModelNameError> {
         let name = name.into();
         if model.template().is_none() {
@@ -35,6 +36,10 @@ impl ServedModel {
         }
         let needs =
             TemplateNeeds::of(model.spec()).tried(|context| model.render(&Conversation::from_context(context)).ok());
+        let tokens = missing_tokens(&model, &needs);
+        if !tokens.is_empty() {
+            return Err(ModelNameError::NoTokens { name, tokens });
+        }
         let grammar = model.grammar_for_any(&GrammarOptions::new()).unwrap_or_default();
         let bos = model.spec().tokens.bos.clone().unwrap_or_default();
         let mut preserved = grammar.preserved_tokens;
@@ -60,6 +65,27 @@ impl ServedModel {
     pub fn name(&self) -> &str {
         &self.name
     }
+}
+
+/// The special tokens without which the template renders no conversation. Special tokens are variables that no client sets.
+fn missing_tokens(model: &Model, needs: &TemplateNeeds) -> Vec<String> {
+    const TOKENS: [&str; 2] = ["bos_token", "eos_token"];
+    let said = |role: &str| json!({"role": role, "content": needs.content.value("Hello")});
+    let short = json!([said("user")]);
+    let long = json!([said("user"), said("assistant"), said("user")]);
+    let renders = |messages: &Value, tokens: &[&str]| {
+        let mut context = json!({"messages": messages, "add_generation_prompt": true});
+        tokens.iter().for_each(|token| context[*token] = "".into());
+        model.render(&Conversation::from_context(&context)).is_ok()
+    };
+    // A template that refuses a conversation for other reasons says nothing about tokens.
+    let stuck = |messages: &&Value| !renders(messages, &[]) && renders(messages, &TOKENS);
+    let stuck: Vec<&Value> = [&short, &long].into_iter().filter(stuck).collect();
+    let missing = |token: &&str| {
+        let others: Vec<&str> = TOKENS.into_iter().filter(|other| other != token).collect();
+        stuck.iter().any(|messages| !renders(messages, &others))
+    };
+    TOKENS.into_iter().filter(missing).map(str::to_owned).collect()
 }
 
 /// All models of a proxy.
@@ -110,6 +136,13 @@ pub enum ModelNameError {
     Twice(String),
     /// This model was made from a spec, so it cannot render a prompt.
     NoTemplate(String),
+    /// The template needs special tokens whose texts are not known: a template alone does not say them.
+    NoTokens {
+        /// The model.
+        name: String,
+        /// The variables that hold these tokens.
+        tokens: Vec<String>,
+    },
 }
 
 impl fmt::Display for ModelNameError {
@@ -121,6 +154,12 @@ impl fmt::Display for ModelNameError {
                 f,
                 "{name}: this has no template, so no prompt can be rendered: give the model's chat_template.jinja, \
                  tokenizer_config.json or GGUF file"
+            ),
+            Self::NoTokens { name, tokens } => write!(
+                f,
+                "{name}: the template writes {}, and this file does not say what that is: give the model's \
+                 tokenizer_config.json or GGUF file",
+                tokens.join(" and ")
             ),
         }
     }

@@ -76,12 +76,14 @@ async fn generate(
     route: &'static str,
     request: Request,
 ) -> Response<Body> {
-    let Ok(permit) = state.slots.clone().try_acquire_owned() else {
-        let most = state.config.limits.concurrent;
-        let error = ApiError::new(429, format!("{most} requests are being answered; send this one again later"));
-        return refused(&state, api, route, &error, "too many requests");
-    };
     let limits = state.config.limits;
+    let busy = || {
+        let message = format!("{} requests are being answered; send this one again later", limits.concurrent);
+        ApiError::new(429, message)
+    };
+    if state.slots.available_permits() == 0 {
+        return refused(&state, api, route, &busy(), "too many requests");
+    }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let too_long = || {
         let message = format!("the request is longer than {} bytes; send less", limits.body);
@@ -90,16 +92,22 @@ async fn generate(
     if length.is_some_and(|length: usize| length > limits.body) {
         return refused(&state, api, route, &too_long(), "the request is too long");
     }
-    let guard = Guard::new(route, &state.metrics, &state.config.log, permit);
-    let error = match timeout(state.config.timeouts.client, to_bytes(request.into_body(), limits.body)).await {
-        Ok(Ok(body)) => {
-            add(&state.metrics.bytes_in, body.len() as u64);
-            return answer(state, api, guard, body).await;
-        }
-        Err(_) => ApiError::new(408, "the request did not arrive in time; send it again"),
-        Ok(Err(_)) => too_long(),
+    let mut guard = Guard::new(route, &state.metrics, &state.config.log);
+    let unread = "the request could not be read";
+    let (error, why) = match timeout(state.config.timeouts.client, to_bytes(request.into_body(), limits.body)).await {
+        // A client that is slow to send its request keeps no place from others.
+        Ok(Ok(body)) => match state.slots.clone().try_acquire_owned() {
+            Ok(permit) => {
+                add(&state.metrics.bytes_in, body.len() as u64);
+                guard.hold(permit);
+                return answer(state, api, guard, body).await;
+            }
+            Err(_) => (busy(), "too many requests"),
+        },
+        Err(_) => (ApiError::new(408, "the request did not arrive in time; send it again"), unread),
+        Ok(Err(_)) => (too_long(), unread),
     };
-    guard.end(error.status(), Some("the request could not be read".to_owned()), std::time::Duration::ZERO);
+    guard.end(error.status(), Some(why.to_owned()), std::time::Duration::ZERO);
     error_response(api, &error)
 }
 

@@ -7,9 +7,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::serve::Listener;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::config::Config;
 use super::log::LogLine;
@@ -21,6 +26,9 @@ use super::upstream::Upstream;
 
 /// How long clients may take to read the last event.
 const LAST_WORD: Duration = Duration::from_secs(1);
+
+/// The longest time limit for the head of a request: a point in time that is too far away cannot be written.
+const HEAD: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 /// The proxy.
 ///
@@ -69,7 +77,7 @@ impl Proxy {
     /// Serves until `stop` resolves and all answers are written, or the time limit for them is over.
     ///
     /// # Errors
-    /// If connections cannot be accepted.
+    /// None at present: if a connection cannot be accepted, the next one is waited for.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let Self { state, close } = self;
         let (log, limit) = (state.config.log.clone(), state.config.timeouts.shutdown);
@@ -83,10 +91,7 @@ impl Proxy {
             std::future::pending::<()>().await;
         };
         tokio::spawn(signal);
-        let mut told = stopped.clone();
-        let served = axum::serve(listener, router(state)).with_graceful_shutdown(async move {
-            let _ = told.wait_for(|stopped| *stopped).await;
-        });
+        let served = accept(listener, state, stopped.clone());
         let overdue = async {
             let _ = stopped.wait_for(|stopped| *stopped).await;
             sleep(limit).await;
@@ -97,10 +102,42 @@ impl Proxy {
             sleep(LAST_WORD).await;
         };
         tokio::select! {
-            served = served => served,
-            () = overdue => Ok(()),
+            () = served => {}
+            () = overdue => {}
         }
+        Ok(())
     }
+}
+
+/// Accepts connections until it is told to stop, and then waits for the answers that are being written. A client that does not
+/// send the head of its next request in time loses its connection.
+async fn accept(mut listener: TcpListener, state: Arc<State>, mut stopped: watch::Receiver<bool>) {
+    let limit = state.config.timeouts.client.min(HEAD);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limit);
+    let (service, open) = (TowerToHyperService::new(router(state)), GracefulShutdown::new());
+    loop {
+        let stream = tokio::select! {
+            biased;
+            _ = stopped.wait_for(|stopped| *stopped) => break,
+            (stream, _) = Listener::accept(&mut listener) => stream,
+        };
+        let (http, service, watcher, mut stopped) = (http.clone(), service.clone(), open.watcher(), stopped.clone());
+        tokio::spawn(async move {
+            // At the end, a connection on which nothing was ever sent is not waited for.
+            let begun = tokio::select! {
+                biased;
+                begun = timeout(limit, stream.readable()) => matches!(begun, Ok(Ok(()))),
+                _ = stopped.wait_for(|stopped| *stopped) => false,
+            };
+            if begun {
+                // The client learns of an error by its connection.
+                let _ = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await;
+            }
+        });
+    }
+    drop(listener);
+    open.shutdown().await;
 }
 
 /// Why there is no proxy.

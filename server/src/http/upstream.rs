@@ -6,7 +6,7 @@ mod openai;
 mod piece;
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl Upstream {
     /// Whether the upstream answers at all, and with which status.
     pub(crate) async fn probe(&self) -> Result<u16, Trouble> {
         match timeout(PROBE, self.client.get(self.url("/health")).send()).await {
-            Err(_) => Err(silent(PROBE)),
+            Err(_) => Err(silent("nothing", PROBE)),
             Ok(Err(error)) => Err(unreachable_(&error)),
             Ok(Ok(answer)) => Ok(answer.status().as_u16()),
         }
@@ -97,8 +97,9 @@ impl Upstream {
             UpstreamApi::OpenAi => ("/v1/completions", openai::body(ask, self.config.max_tokens)),
             UpstreamApi::LlamaCpp => ("/completion", llama_cpp::body(ask)),
         };
+        let began = Instant::now();
         let response = match timeout(self.timeouts.first_byte, self.post(path, &body).send()).await {
-            Err(_) => return Err(self.silent(self.timeouts.first_byte)),
+            Err(_) => return Err(silent("no token", self.timeouts.first_byte)),
             Ok(Err(error)) => return Err(unreachable_(&error)),
             Ok(Ok(response)) => response,
         };
@@ -126,25 +127,22 @@ impl Upstream {
                 UpstreamApi::LlamaCpp => llama_cpp::read,
             },
             waiting: VecDeque::new(),
-            wait: self.timeouts.first_byte,
+            since: Some(began),
+            limit: self.timeouts.first_byte,
             idle: self.timeouts.idle,
             longest: self.longest,
             finished: false,
             ended: false,
         })
     }
-
-    fn silent(&self, waited: Duration) -> Trouble {
-        silent(waited)
-    }
 }
 
-fn silent(waited: Duration) -> Trouble {
+fn silent(what: &str, waited: Duration) -> Trouble {
     let seconds = waited.as_secs_f64();
     Trouble::new(
         "timeout",
         504,
-        format!("the upstream sent nothing for {seconds} seconds; send the request again later"),
+        format!("the upstream sent {what} for {seconds} seconds; send the request again later"),
     )
 }
 
@@ -192,8 +190,10 @@ pub(crate) struct Answer {
     /// Reads an event.
     read: fn(&[u8]) -> Result<Piece, Trouble>,
     waiting: VecDeque<Result<Piece, Trouble>>,
-    /// How long the next bytes may take.
-    wait: Duration,
+    /// Since when a token is waited for, if it is.
+    since: Option<Instant>,
+    /// How long the next token may take.
+    limit: Duration,
     idle: Duration,
     longest: usize,
     /// The reason of the end has been read.
@@ -206,48 +206,75 @@ impl Answer {
     pub(crate) async fn next(&mut self) -> Result<Option<Piece>, Trouble> {
         loop {
             if let Some(piece) = self.waiting.pop_front() {
-                return self.note(piece?);
+                match self.note(piece)? {
+                    Some(piece) => return Ok(Some(piece)),
+                    None => continue,
+                }
             }
             if self.ended {
                 return Ok(None);
             }
-            let bytes = match timeout(self.wait, self.response.chunk()).await {
+            let left = self.limit.saturating_sub(self.since.get_or_insert_with(Instant::now).elapsed());
+            let bytes = match timeout(left, self.response.chunk()).await {
                 Ok(Ok(bytes)) => bytes,
                 // What follows the reason of the end may get lost: nothing of the answer does.
                 Ok(Err(_)) | Err(_) if self.finished => return Ok(None),
                 Ok(Err(_)) => return Err(Trouble::cut_off()),
-                Err(_) => return Err(silent(self.wait)),
+                Err(_) => return Err(silent("no token", self.limit)),
             };
-            self.wait = self.idle;
             match bytes {
-                Some(bytes) => self.take(&bytes)?,
-                None => self.end()?,
+                Some(bytes) => self.take(&bytes),
+                None => self.end(),
             }
         }
     }
 
-    fn note(&mut self, piece: Piece) -> Result<Option<Piece>, Trouble> {
-        self.finished |= piece.finish.is_some() || piece.last;
+    /// What a piece says; nothing if it says nothing. Behind the end of the answer, only the usage counts.
+    fn note(&mut self, piece: Result<Piece, Trouble>) -> Result<Option<Piece>, Trouble> {
+        if self.finished {
+            let Piece { usage, last, .. } = piece.unwrap_or_default();
+            self.ended |= last;
+            return Ok(usage.map(|usage| Piece { usage: Some(usage), ..Piece::default() }));
+        }
+        let piece = piece?;
+        self.finished = piece.finish.is_some() || piece.last;
         self.ended |= piece.last;
-        Ok(Some(piece))
+        if self.finished || !piece.text.is_empty() {
+            self.token();
+        }
+        Ok(Some(piece).filter(|piece| *piece != Piece::default()))
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    /// A token has arrived: the next one is not waited for yet.
+    fn token(&mut self) {
+        (self.since, self.limit) = (None, self.idle);
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
         let Self { form, waiting, read, longest, .. } = self;
-        match form {
-            Form::Events(events) => events
-                .push(bytes, &mut |data| waiting.push_back(read(data)))
-                .map_err(|_| Trouble::garbage("a line that is too long", &bytes[..bytes.len().min(80)])),
+        let begins = |bytes: &[u8]| bytes[..bytes.len().min(80)].to_vec();
+        let wrong = match form {
+            Form::Events(events) => {
+                let taken = events.push(bytes, &mut |data| waiting.push_back(read(data)));
+                taken.err().map(|_| Trouble::garbage("a line that is too long", &begins(bytes)))
+            }
             Form::Whole(body) => {
                 body.extend_from_slice(bytes);
                 let long = body.len() > *longest;
-                if long { Err(Trouble::garbage("an answer that is too long", &body[..80])) } else { Ok(()) }
+                let wrong = long.then(|| Trouble::garbage("an answer that is too long", &begins(body)));
+                // Its tokens are not seen.
+                self.token();
+                wrong
             }
+        };
+        if let Some(wrong) = wrong {
+            self.waiting.push_back(Err(wrong));
+            self.ended = true;
         }
     }
 
     /// The connection has ended. That is the end of the answer if its reason was told.
-    fn end(&mut self) -> Result<(), Trouble> {
+    fn end(&mut self) {
         let Self { form, waiting, read, .. } = self;
         match form {
             Form::Events(events) => {
@@ -264,6 +291,5 @@ impl Answer {
             waiting.push_back(Err(Trouble::cut_off()));
         }
         self.ended = true;
-        Ok(())
     }
 }

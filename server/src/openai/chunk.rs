@@ -159,7 +159,7 @@ impl ReasoningName {
     }
 }
 
-/// OpenAI's word for why an output ended.
+/// OpenAI's word for why an output ended. `called` says that it ended with complete calls.
 pub(super) fn reason(finish: &Finish, called: bool) -> &'static str {
     match finish {
         Finish::Length => "length",

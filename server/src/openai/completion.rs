@@ -71,7 +71,7 @@ impl ChatCompletion {
         for call in &mut message.tool_calls {
             call.id = Some(call_ids.next(&call.name, call.id.as_deref()));
         }
-        let finish_reason = reason(finish, !message.tool_calls.is_empty());
+        let finish_reason = reason(finish, message.tool_calls.last().is_some_and(|call| call.complete));
         let message = CompletionMessage { message, reasoning: ReasoningName::default(), write_diagnostics: false };
         Self {
             id: unique_id("chatcmpl-"),

@@ -1,5 +1,7 @@
 //! Reads the messages of a request to chat completions.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
@@ -10,8 +12,11 @@ use crate::request::{ChatMessage, Role, arguments_text};
 /// What a client is told where it sends something else than text.
 const ONLY_TEXT: &str = "send text parts only";
 
-/// One message. `before` are the messages that precede it.
-pub(super) fn message(place: &Place<'_>, before: &[ChatMessage]) -> Result<ChatMessage, ApiError> {
+/// The id of the latest call of each function.
+pub(super) type Called = HashMap<String, Option<String>>;
+
+/// One message. `called` are the calls of the messages that precede it; those of this one are added.
+pub(super) fn message(place: &Place<'_>, called: &mut Called) -> Result<ChatMessage, ApiError> {
     place.object()?;
     let role_place = place.need("role", "the role of the message")?;
     let role = match role_place.text()? {
@@ -37,6 +42,7 @@ pub(super) fn message(place: &Place<'_>, before: &[ChatMessage]) -> Result<ChatM
         };
         message.reasoning = reasoning.unwrap_or_default().to_owned();
         message.tool_calls = place.get_list("tool_calls")?.iter().map(call).collect::<Result<_, _>>()?;
+        called.extend(message.tool_calls.iter().map(|call| (call.name.clone(), call.id.clone())));
         return Ok(message);
     }
     if message.content.is_none() {
@@ -47,9 +53,7 @@ pub(super) fn message(place: &Place<'_>, before: &[ChatMessage]) -> Result<ChatM
         message.tool_call_id = place.get_text("tool_call_id")?.map(str::to_owned);
         if role_place.value == "function" {
             // The old role names the function and no call.
-            let calls = before.iter().rev().flat_map(|message| message.tool_calls.iter().rev());
-            let last = calls.into_iter().find(|call| message.name.as_deref() == Some(&call.name));
-            message.tool_call_id = last.and_then(|call| call.id.clone());
+            message.tool_call_id = message.name.as_ref().and_then(|name| called.get(name)?.clone());
         } else if message.tool_call_id.is_none() {
             return Err(place.need("tool_call_id", "the id of the call that this answers").err().unwrap_or_else(
                 || ApiError::invalid(&place.path_of("tool_call_id"), "this is missing", "give the id of the call"),

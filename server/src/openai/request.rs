@@ -4,12 +4,12 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
 use unjinja_runtime::Tools;
 
-use super::message::message;
+use super::message::{Called, message};
 use crate::error::ApiError;
 use crate::needs::TemplateNeeds;
 use crate::place::{Place, parse};
 use crate::prepare::Prepared;
-use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, read_tools};
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts};
 
 /// A request to chat completions.
 ///
@@ -95,9 +95,9 @@ impl ChatRequest {
         let root = Place::root(value);
         let fields = root.object()?;
         refuse(&root)?;
-        let mut messages = Vec::new();
+        let (mut messages, mut called) = (Vec::new(), Called::new());
         for place in root.need("messages", "the conversation")?.list()? {
-            messages.push(message(&place, &messages)?);
+            messages.push(message(&place, &mut called)?);
         }
         if messages.is_empty() {
             return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
@@ -148,9 +148,7 @@ impl<'de> Deserialize<'de> for ChatRequest {
 
 /// Refuses what is not supported.
 fn refuse(root: &Place<'_>) -> Result<(), ApiError> {
-    if let Some(n) = root.get_count("n", 1)?.filter(|n| *n > 1) {
-        return Err(ApiError::unsupported("n", format!("{n} choices are not supported"), "send as many requests"));
-    }
+    one_choice(root)?;
     for (key, next) in [("functions", "send `tools`"), ("function_call", "send `tool_choice`")] {
         if let Some(place) = root.get(key) {
             return Err(place.unsupported("the legacy form is", next));
@@ -269,8 +267,8 @@ fn reasoning_effort(root: &Place<'_>) -> Result<Option<String>, ApiError> {
 fn stop(root: &Place<'_>) -> Result<Vec<String>, ApiError> {
     let Some(place) = root.get("stop") else { return Ok(Vec::new()) };
     match place.value {
-        Value::String(text) => Ok(vec![text.clone()]),
-        Value::Array(_) => place.list()?.iter().map(|one| one.text().map(str::to_owned)).collect(),
+        Value::String(_) => stop_texts(&[place]),
+        Value::Array(_) => stop_texts(&place.list()?),
         _ => Err(place.expected("a string or a list of strings")),
     }
 }

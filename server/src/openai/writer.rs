@@ -141,7 +141,7 @@ impl ChunkWriter {
         }
         let mut last = self.chunk(delta);
         if let Some(choice) = last.choices.first_mut() {
-            choice.finish_reason = Some(reason(finish, self.calls.called()).to_owned());
+            choice.finish_reason = Some(reason(finish, self.calls.handed_over()).to_owned());
         }
         chunks.push(last);
         if let (true, Some(usage)) = (self.include_usage, usage) {

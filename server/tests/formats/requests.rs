@@ -74,6 +74,7 @@ fn what_is_not_supported_is_refused_by_name() {
         (user(json!({"type": "document", "source": {}})), "messages[0].content[1]"),
         (json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}), "tools[0].type"),
         (json!({"mcp_servers": [{}]}), "mcp_servers"),
+        (json!({"n": 2}), "n"),
         (
             json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "The"}]}),
             "messages[1]",
@@ -131,6 +132,8 @@ fn what_is_wrong_is_named_with_the_next_step() {
             "response_format.type: \"xml\" is not known; use one of text, json_object, json_schema",
         ),
         (json!({"stop": 3}), "stop: this is the number 3; give a string or a list of strings"),
+        (json!({"stop": ""}), "stop: this text is empty; leave it out"),
+        (json!({"stop": ["END", ""]}), "stop[1]: this text is empty; leave it out"),
     ];
     for (fields, message) in cases {
         let error = openai(fields).expect_err(message);
@@ -144,6 +147,8 @@ fn what_is_wrong_is_named_with_the_next_step() {
     let error =
         MessagesRequest::from_json(br#"{"messages": [{"role": "user", "content": "Hi"}]}"#).expect_err("no limit");
     assert_eq!(error.message(), "max_tokens: this is missing; give the most tokens to write");
+    let empty = anthropic(json!({"stop_sequences": [""]})).expect_err("an empty text");
+    assert_eq!(empty.message(), "stop_sequences[0]: this text is empty; leave it out");
     assert_eq!(
         serde_json::to_value(error.anthropic()).expect("JSON"),
         json!({"type": "error", "error": {"type": "invalid_request_error", "message": error.message()}})
@@ -224,6 +229,9 @@ fn a_choice_reaches_parser_and_grammar() -> Result<(), Failure> {
     let single = grammar(json!({"tools": tools(), "tool_choice": "required", "parallel_tool_calls": false}))?;
     let options = GrammarOptions::new().tool_choice(unjinja_grammar::ToolChoice::Required).parallel_tool_calls(false);
     assert_eq!(single, direct(options, &["f", "g"])?);
+    let none = grammar(json!({"tools": tools(), "tool_choice": "none"}))?;
+    assert_eq!(none, direct(GrammarOptions::new().tool_choice(unjinja_grammar::ToolChoice::None), &["f", "g"])?);
+    assert!(!none.is_empty(), "text that looks like a call is ruled out");
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let answer =
         grammar(json!({"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}))?;
@@ -246,7 +254,7 @@ fn settings_are_passed_on_or_ignored() -> Result<(), Failure> {
         json!({"temperature": 0.5, "top_p": 0.9, "seed": 7, "logit_bias": {"1": 2}, "top_k": 40})
     );
     assert!(!prepared.constrained, "without tools there is nothing to constrain");
-    let request = anthropic(json!({"stop_sequences": ["A", "B"], "top_k": 5, "metadata": {"user_id": "u"}}))?;
+    let request = anthropic(json!({"stop_sequences": ["A", "B"], "top_k": 5, "n": 1, "metadata": {"user_id": "u"}}))?;
     assert_eq!((request.request.sampling.max_tokens, request.request.sampling.stop.len()), (Some(9), 2));
     assert_eq!(Value::Object(request.request.sampling.settings), json!({"top_k": 5}));
     Ok(())
@@ -380,6 +388,24 @@ fn blocks_become_messages() -> Result<(), Failure> {
     let texts: Vec<&str> = messages.iter().filter_map(|message| message.content.as_deref()).collect();
     assert_eq!(texts, ["Be\nbrief.", "Rain?", "One moment.", "x\ny", "", "And\nnow?"]);
     assert_eq!((&*messages[2].reasoning, &*messages[2].tool_calls[0].arguments), ("Hm.", r#"{"b": 1, "a": 2}"#));
+    Ok(())
+}
+
+#[test]
+fn a_long_conversation_is_prepared_in_little_time() -> Result<(), Failure> {
+    // Each result answers the first call: looking through all calls for each would take minutes.
+    const COUNT: usize = 30_000;
+    let mut messages = vec![json!({"role": "user", "content": "Hi"})];
+    let call = |at: usize| json!({"id": at.to_string(), "function": {"name": format!("f{at}"), "arguments": "{}"}});
+    messages.extend((0..COUNT).map(|at| json!({"role": "assistant", "tool_calls": [call(at)]})));
+    messages.extend((0..COUNT).map(|_| json!({"role": "tool", "tool_call_id": "0", "content": ""})));
+    messages.extend((0..COUNT).map(|_| json!({"role": "function", "name": "f0", "content": ""})));
+    let began = std::time::Instant::now();
+    let context = openai(json!({"messages": messages}))?.prepare(&TemplateNeeds::default())?.context;
+    let took = began.elapsed();
+    assert_eq!(context["messages"][2 * COUNT]["name"], "f0");
+    assert_eq!(context["messages"][3 * COUNT]["tool_call_id"], "0");
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
     Ok(())
 }
 

@@ -216,14 +216,24 @@ fn ends(events: &[Event<'_>], finish: &Finish) -> (String, String, Value) {
 
 #[test]
 fn the_reason_why_an_output_ended_is_told() {
+    let cut =
+        |index| [Event::ToolCallStart { index, name: "f", id: None }, Event::ToolCallArguments { index, json: "{" }];
     let call =
-        [Event::ToolCallStart { index: 0, name: "f", id: None }, Event::ToolCallArguments { index: 0, json: "{" }];
+        [Event::ToolCallStart { index: 0, name: "f", id: None }, Event::ToolCallEnd { index: 0, complete: true }];
+    let second: Vec<Event<'_>> = call.iter().cloned().chain(cut(1)).collect();
     let text = [Event::Content("Hi")];
     let expect = |events: &[Event<'_>], finish: Finish, openai: &str, anthropic: &str, sequence: Value| {
         assert_eq!(ends(events, &finish), (openai.to_owned(), anthropic.to_owned(), sequence));
     };
     expect(&text, Finish::Stop, "stop", "end_turn", Value::Null);
     expect(&call, Finish::Stop, "tool_calls", "tool_use", Value::Null);
+    expect(&call, Finish::StopSequence("END".into()), "tool_calls", "tool_use", Value::Null);
+    // A client must not take a call for done that was cut short.
+    for events in [&cut(0)[..], &second] {
+        expect(events, Finish::Stop, "stop", "end_turn", Value::Null);
+        expect(events, Finish::StopSequence("END".into()), "stop", "stop_sequence", json!("END"));
+        expect(events, Finish::Length, "length", "max_tokens", Value::Null);
+    }
     expect(&text, Finish::Length, "length", "max_tokens", Value::Null);
     expect(&call, Finish::Length, "length", "max_tokens", Value::Null);
     expect(&text, Finish::ContentFilter, "content_filter", "refusal", Value::Null);

@@ -16,18 +16,22 @@ pub const BEFORE: &[(&str, u16, &str)] = &[
     ("http_429", 429, "status 429: busy"),
     ("html", 502, "an answer of type \"text/html\": \"<html>Welcome to nginx!</html>\""),
     ("json_garbage", 502, "no completion"),
-    ("hang", 504, "sent nothing for 2 seconds"),
+    ("hang", 504, "sent no token for 2 seconds"),
+    ("pings", 504, "sent no token for 2 seconds"),
 ];
 
 /// Faults in the middle of the answer.
 pub const WITHIN: &[(&str, u16, &str)] = &[
-    ("slow", 504, "sent nothing for 1.5 seconds"),
+    ("slow", 504, "sent no token for 1.5 seconds"),
+    ("pings_within", 504, "sent no token for 1.5 seconds"),
     ("cut_off", 502, "stopped before its end"),
     ("reset", 502, "stopped before its end"),
     ("garbage", 502, "no completion"),
     ("long", 502, "a line that is too long"),
     ("error_event", 500, "out of blocks"),
     ("invalid_utf_8", 502, "no UTF-8"),
+    ("abort", 502, "gave up, and ended its answer with \"abort\""),
+    ("error", 502, "gave up, and ended its answer with \"error\""),
 ];
 
 fn messages(more: Value) -> Value {
@@ -78,7 +82,7 @@ async fn faults_end_in_an_error_with_our_text() -> Result<(), Failure> {
     }
     let (_, metrics) = proxy.get("/metrics").await?;
     assert!(metrics.contains("unjinja_active_answers 0\n"), "{metrics}");
-    assert!(metrics.contains("unjinja_upstream_errors_total{kind=\"timeout\"} 8\n"), "{metrics}");
+    assert!(metrics.contains("unjinja_upstream_errors_total{kind=\"timeout\"} 16\n"), "{metrics}");
     // Nothing of the conversation, the answers and the upstream's words is logged.
     let log = proxy.log.lock().unwrap().join("\n");
     for secret in ["Rain", "Zürich", "Let me look", "no memory left", "nginx"] {
@@ -90,7 +94,7 @@ async fn faults_end_in_an_error_with_our_text() -> Result<(), Failure> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_complete_answer_needs_no_last_word() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |_| {}).await?;
-    for fault in ["no_done", "whole", ""] {
+    for fault in ["no_done", "whole", "after_end", "choices", "empty_reasons", ""] {
         let (status, body) = proxy.json("/v1/chat/completions", &chat(json!({"fault": fault}))).await?;
         assert_eq!((status, &body["choices"][0]["finish_reason"]), (200, &json!("tool_calls")), "{fault}: {body}");
         assert_eq!(body["choices"][0]["message"]["content"], "Let me look.");
@@ -110,6 +114,17 @@ async fn an_upstream_that_is_not_there_is_reported() -> Result<(), Failure> {
     assert!(body["error"]["message"].as_str().unwrap().contains("cannot be reached"), "{body}");
     let (status, health) = proxy.get("/health").await?;
     assert_eq!((status, health.contains("\"reachable\":false")), (200, true), "{health}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_may_take_longer_than_a_token() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| {
+        (config.timeouts.first_byte, config.timeouts.idle) = (Duration::from_secs(20), Duration::from_millis(500));
+    })
+    .await?;
+    let (status, body) = proxy.json("/v1/chat/completions", &chat(json!({"fault": "late"}))).await?;
+    assert_eq!((status, &body["choices"][0]["finish_reason"]), (200, &json!("tool_calls")), "{body}");
     Ok(())
 }
 

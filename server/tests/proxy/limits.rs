@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use unjinja_server::http::{Secret, UpstreamApi, UpstreamConfig};
 
 use super::replay::Replay;
@@ -52,6 +54,57 @@ async fn requests_have_limits() -> Result<(), Failure> {
     drop(first);
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(proxy.post(CHAT, &chat(json!({"stream": true}))).await?.status().as_u16(), 200);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_being_sent_takes_no_place() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| config.limits.concurrent = 1).await?;
+    let mut slow = TcpStream::connect(proxy.url.trim_start_matches("http://")).await?;
+    let body = chat(json!({})).to_string();
+    let head =
+        format!("POST {CHAT} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    slow.write_all(format!("{head}{}", &body[..9]).as_bytes()).await?;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(proxy.post(CHAT, &chat(json!({}))).await?.status().as_u16(), 200);
+    slow.write_all(&body.as_bytes()[9..]).await?;
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).await?;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_without_a_request_is_closed() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| config.timeouts.client = Duration::from_millis(400)).await?;
+    let address = proxy.url.trim_start_matches("http://").to_owned();
+    for sent in ["", "POST /v1/messages HTTP/1.1\r\nhost: x\r\n", "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n"] {
+        let mut connection = TcpStream::connect(&address).await?;
+        connection.write_all(sent.as_bytes()).await?;
+        let mut answer = String::new();
+        let read = tokio::time::timeout(Duration::from_secs(5), connection.read_to_string(&mut answer));
+        assert!(read.await.is_ok(), "the connection stays open after {sent:?}: {answer}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_may_take_longer_than_a_request() -> Result<(), Failure> {
+    let limit = Duration::from_millis(400);
+    let proxy = Running::paused(CALL, Duration::from_millis(60), |config| config.timeouts.client = limit).await?;
+    let began = std::time::Instant::now();
+    let text = proxy.post(CHAT, &chat(json!({"stream": true}))).await?.text().await?;
+    assert!(text.ends_with("data: [DONE]\n\n") && began.elapsed() > limit, "{text}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_does_not_wait_for_a_connection_without_a_request() -> Result<(), Failure> {
+    let mut proxy = Running::simple(CALL, |_| {}).await?;
+    let _connection = TcpStream::connect(proxy.url.trim_start_matches("http://")).await?;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    proxy.stop.take().unwrap().send(()).unwrap();
+    tokio::time::timeout(Duration::from_secs(5), proxy.served).await???;
     Ok(())
 }
 

@@ -125,6 +125,15 @@ async fn complete(State(replay): State<Arc<Replay>>, uri: Uri, body: Bytes) -> R
     })
 }
 
+/// Keeps the connection open, without a token.
+async fn ping(send: &mpsc::Sender<Sent>) -> Option<()> {
+    for _ in 0..300 {
+        send.send(Ok(": ping\n\n".into())).await.ok()?;
+        sleep(Duration::from_millis(100)).await;
+    }
+    Some(())
+}
+
 /// Sends an answer. Nothing is returned if the connection is closed meanwhile.
 async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mpsc::Sender<Sent>) -> Option<()> {
     let seed = ask["seed"].as_u64().unwrap_or_default();
@@ -141,6 +150,17 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
         match native {
             true => json!({"content": text, "stop": finish.is_some(), "stop_type": finish.unwrap_or("none"),
                 "stopping_word": stop.unwrap_or_default(), "tokens_evaluated": 11, "tokens_predicted": 7}),
+            false if fault == "choices" => json!({"choices": [
+                {"index": 1, "text": "Wrong.", "finish_reason": "length"},
+                {"index": 0, "text": text, "finish_reason": finish},
+            ]}),
+            false if fault == "empty_reasons" => {
+                json!({"choices": [{"index": 0, "text": text, "finish_reason": finish.unwrap_or_default()}]})
+            }
+            // SGLang's name, and vLLM's.
+            false if fault == "sglang" => {
+                json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "matched_stop": stop}]})
+            }
             false => json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "stop_reason": stop}]}),
         }
     };
@@ -159,12 +179,24 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
         rest = tail;
     }
     let middle = pieces.len() / 2;
+    match fault {
+        "pings" => ping(send).await?,
+        "late" => {
+            send.send(Ok(format!(": ping\n\ndata: {}\n\n", chunk("", None)).into())).await.ok()?;
+            sleep(Duration::from_millis(1500)).await;
+        }
+        _ => {}
+    }
     let end = match (native, stop) {
+        _ if matches!(fault, "abort" | "error") => fault,
         (true, None) => "eos",
         (true, Some(_)) => "word",
         (false, _) => "stop",
     };
     pieces.push(chunk("", Some(end)));
+    if fault == "after_end" {
+        pieces.extend([json!({"error": {"message": "too late"}}), json!("oops"), chunk("More.", Some("abort"))]);
+    }
     if !native {
         pieces.push(json!({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}));
     }
@@ -175,6 +207,7 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
                     () = send.closed() => return None,
                     () = sleep(Duration::from_secs(60)) => {}
                 },
+                "pings_within" => ping(send).await?,
                 "cut_off" => return Some(()),
                 "reset" => return send.send(Err(std::io::Error::other("reset"))).await.ok(),
                 "garbage" => send.send(Ok("data: {\"choices\": [oops\n\n".into())).await.ok()?,

@@ -43,6 +43,39 @@ async fn the_upstream_is_asked_to_keep_special_tokens() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What a client of Anthropic is told of the end: whole and streamed.
+async fn ends(proxy: &Running, more: Value) -> Result<[(Value, Value); 2], Failure> {
+    let mut body = json!({"model": "qwen3", "max_tokens": 50, "messages": [{"role": "user", "content": "Rain?"}]});
+    for (key, value) in more.as_object().into_iter().flatten() {
+        body[key] = value.clone();
+    }
+    let whole = proxy.json("/v1/messages", &body).await?.1;
+    body["stream"] = json!(true);
+    let text = proxy.post("/v1/messages", &body).await?.text().await?;
+    let parts: Vec<StreamEvent> =
+        events(&text).iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
+    let streamed = assemble_events(&parts);
+    Ok([whole, streamed].map(|answer| (answer["stop_reason"].clone(), answer["stop_sequence"].clone())))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_stop_text_of_the_client_is_named() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    for server in ["vllm", "sglang"] {
+        // In the answer, and within the call.
+        for stop in ["look", "Zürich"] {
+            let told = ends(&proxy, json!({"fault": server, "stop_sequences": ["END", stop]})).await?;
+            assert_eq!(told, [(); 2].map(|()| (json!("stop_sequence"), json!(stop))), "{server} {stop}");
+            let (_, body) = proxy.json(CHAT, &chat(json!({"fault": server, "stop": stop}))).await?;
+            assert_eq!(body["choices"][0]["finish_reason"], "stop", "{server} {stop}: {body}");
+        }
+        // The text that ends a turn is none of the client's.
+        let told = ends(&proxy, json!({"fault": server, "stop_sequences": ["END"]})).await?;
+        assert_eq!(told, [(); 2].map(|()| (json!("tool_use"), Value::Null)), "{server}");
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn llama_cpp_gets_a_grammar_where_a_call_is_promised() -> Result<(), Failure> {
     let replay = Replay {
@@ -59,6 +92,15 @@ async fn llama_cpp_gets_a_grammar_where_a_call_is_promised() -> Result<(), Failu
     let (status, _) = proxy.json(CHAT, &chat(json!({"tool_choice": "required"}))).await?;
     let asked = proxy.replay.last();
     assert_eq!((status, asked["grammar"].as_str().unwrap_or_default().contains("root ::=")), (200, true), "{asked}");
+    // So is the promise that there is no call, in both formats. Without tools, nothing is promised.
+    proxy.json(CHAT, &chat(json!({"tool_choice": "none"}))).await?;
+    let none = proxy.replay.last()["grammar"].clone();
+    assert!(none.as_str().unwrap_or_default().contains("root ::="), "{none}");
+    let tool = json!({"name": "get_weather", "input_schema": {"type": "object"}});
+    ends(&proxy, json!({"tools": [tool], "tool_choice": {"type": "none"}})).await?;
+    assert_eq!(proxy.replay.last()["grammar"], none);
+    proxy.json(CHAT, &chat(json!({"tools": [], "tool_choice": "none"}))).await?;
+    assert_eq!(proxy.replay.last()["grammar"], Value::Null);
     Ok(())
 }
 

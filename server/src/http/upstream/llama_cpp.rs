@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use unjinja_dynamic::Grammar;
 use unjinja_runtime::Trigger;
 
-use super::piece::{Ask, Piece, Trouble, failed, stopped_by, utf8};
-use crate::finish::{Finish, Usage};
+use super::piece::{Ask, Piece, Trouble, ended, failed, utf8};
+use crate::finish::Usage;
 
 /// llama.cpp's numbers for triggers: a word, and a pattern that is searched in the text. Number 3 would be a pattern that has to
 /// match all of the text, and would not fire behind an answer.
@@ -14,7 +14,8 @@ const WORD: u8 = 1;
 const PATTERN: u8 = 2;
 
 /// Settings that would change the form of the answer.
-const DROPPED: [&str; 6] = ["input_prefix", "input_suffix", "messages", "n_probs", "response_fields", "return_tokens"];
+const DROPPED: [&str; 7] =
+    ["input_prefix", "input_suffix", "messages", "n_cmpl", "n_probs", "response_fields", "return_tokens"];
 
 /// The body of the request.
 pub(super) fn body(ask: &Ask) -> Value {
@@ -91,10 +92,7 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
         });
     };
     let last = stop == Some(true);
-    let finish = last.then(|| {
-        let by = stopping_word.as_deref();
-        stopped_by(Finish::from_reason(stop_type.as_deref().unwrap_or_default()), by)
-    });
+    let finish = last.then(|| ended(stop_type.as_deref().unwrap_or_default(), stopping_word.as_deref())).transpose()?;
     let usage = tokens_evaluated.zip(tokens_predicted).filter(|_| last);
     Ok(Piece { text: content, finish, usage: usage.map(|(input, output)| Usage::new(input, output)), last })
 }

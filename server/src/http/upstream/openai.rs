@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use unjinja_dynamic::Target;
 
-use super::piece::{Ask, Piece, Trouble, failed, stopped_by, utf8};
-use crate::finish::{Finish, Usage};
+use super::piece::{Ask, Piece, Trouble, ended, failed, utf8};
+use crate::finish::Usage;
 
 /// Settings that would change the form of the answer.
 const DROPPED: [&str; 7] = ["best_of", "echo", "input", "messages", "prompt_logprobs", "return_token_ids", "suffix"];
@@ -63,10 +63,13 @@ struct Chunk {
 
 #[derive(Deserialize)]
 struct Choice {
+    index: Option<u64>,
     text: Option<String>,
     finish_reason: Option<String>,
-    /// The text that ended the output, or the number of a token.
+    /// The text that ended the output, or the number of a token: vLLM's name for it.
     stop_reason: Option<Value>,
+    /// The same by SGLang's name.
+    matched_stop: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -97,10 +100,12 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
         });
     };
     let mut piece = Piece { usage: usage.and_then(tokens), ..Piece::default() };
-    if let Some(choice) = choices.into_iter().next() {
+    if let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or_default() == 0) {
         piece.text = choice.text.unwrap_or_default();
-        let by = choice.stop_reason.as_ref().and_then(Value::as_str);
-        piece.finish = choice.finish_reason.map(|reason| stopped_by(Finish::from_reason(&reason), by));
+        let by = [&choice.stop_reason, &choice.matched_stop].into_iter().flatten().find_map(Value::as_str);
+        // Before the end, some servers send an empty text.
+        let reason = choice.finish_reason.filter(|reason| !reason.is_empty());
+        piece.finish = reason.map(|reason| ended(&reason, by)).transpose()?;
     }
     Ok(piece)
 }

@@ -112,7 +112,12 @@ pub(super) fn utf8(data: &[u8]) -> Result<&str, Trouble> {
     std::str::from_utf8(data).map_err(|_| Trouble::garbage("bytes that are no UTF-8", data))
 }
 
-/// Whether a text ended the output, and which.
-pub(super) fn stopped_by(finish: Finish, text: Option<&str>) -> (Finish, Option<String>) {
-    (finish, text.filter(|text| !text.is_empty()).map(str::to_owned))
+/// Why the output ended, and the text that ended it.
+pub(super) fn ended(reason: &str, by: Option<&str>) -> Result<(Finish, Option<String>), Trouble> {
+    if Finish::is_failure(reason) {
+        let next = "what came before is incomplete; send the request again";
+        let message = format!("the upstream gave up, and ended its answer with {:?}; {next}", excerpt(reason));
+        return Err(Trouble::new("failed", 502, message));
+    }
+    Ok((Finish::from_reason(reason), by.filter(|text| !text.is_empty()).map(str::to_owned)))
 }
