@@ -270,7 +270,7 @@ A schema allows one value to be written in several ways. A grammar is stricter:
 - Names and constant values are written in one way, with the escapes that JSON requires. Elsewhere any JSON escape is accepted,
   except inside a `pattern`: there `\\u` is accepted only where the pattern allows any character, or any beyond ASCII.
 - `strict` of a tool changes nothing: a schema always holds as it stands. To forbid members that it does not name, write
-  `"additionalProperties": false`.
+  `\"additionalProperties\": false`.
 - Integers have no exponent, and no fraction except zeros. A number with an exponent that has a lower or upper bound begins
   with one digit other than 0 and a fraction.
 
