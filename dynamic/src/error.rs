@@ -102,8 +102,8 @@ impl fmt::Display for ModelError {
             }
             Self::NotGguf { path } => write!(
                 f,
-                "{}: this is not a GGUF file: it does not begin with the bytes `GGUF`\n  = next: use `from_file`, which \
-                 takes every kind of file",
+                "{}: this is not a GGUF file: it does not begin with the bytes `GGUF`\n  = next: name a GGUF \
+                 file, or load this one as a file or a folder of another kind",
                 path.display()
             ),
             Self::NoModelFile { folder } => write!(
@@ -127,7 +127,7 @@ impl fmt::Display for ModelError {
             Self::NoTemplate { name } => write!(
                 f,
                 "{name}: this model was made from a spec and has no template, so it renders nothing\n  = next: load the \
-                 template with `from_template` or `from_file`, and pass the spec to `Loader::committed_spec`"
+                 model from its chat template"
             ),
             Self::Render(error) => {
                 write!(f, "{}\n  = next: ", line(error))?;

@@ -48,7 +48,6 @@ FORMATS = [
     ("ByteDance-Seed-OSS", "seed_oss", None),
     ("google-gemma-4-31B-it", "gemma4", "gemma4"),
     ("GigaChat3-10B-A1.8B", "gigachat3", "gigachat3"),
-    ("LFM2-8B-A1B", "lfm2", "lfm2"),
     ("ibm-granite-granite-4.0", "granite4", None),
 ]
 

@@ -134,7 +134,9 @@ impl Question {
         count: u32,
     ) -> PyResult<Self> {
         let response = response_template.filter(|template| !template.is_none());
-        let response = response.map(|template| json::from_python(template, "response_template")).transpose()?;
+        let response = response
+            .map(|template| json::from_python(template, "response_template", RequestError::new_err))
+            .transpose()?;
         let response = match response {
             None => None,
             Some(document) => Some(find(&document).cloned().ok_or_else(|| {

@@ -1,8 +1,13 @@
 //! The result of parsing.
 
+use std::sync::OnceLock;
+
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use serde_json::Value;
-use unjinja_dynamic::{Diagnostic as RustDiagnostic, Message as RustMessage, ToolCall as RustCall};
+use unjinja_dynamic::{Diagnostic as RustDiagnostic, Message as RustMessage, Model, ToolCall as RustCall};
+use unjinja_server::{CallIds, TemplateNeeds};
 
 use crate::error::RequestError;
 use crate::json;
@@ -14,49 +19,91 @@ use crate::json;
 /// >>> message.reasoning_content, message.content
 /// ('Rain?', 'Take an umbrella.')
 #[pyclass(frozen, eq, module = "unjinja")]
-#[derive(PartialEq)]
-pub(crate) struct Message(pub(crate) RustMessage);
+pub(crate) struct Message {
+    message: RustMessage,
+    model: Model,
+    /// The ids of the calls in the dict, once it was asked for.
+    ids: OnceLock<Vec<String>>,
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.message == other.message
+    }
+}
+
+impl Message {
+    pub(crate) fn new(model: &Model, message: RustMessage) -> Self {
+        Self { message, model: model.clone(), ids: OnceLock::new() }
+    }
+
+    /// An id for each call: the model's own, or one that the template takes.
+    fn new_ids(&self, earlier: Vec<String>) -> Vec<String> {
+        let mut ids = CallIds::new(TemplateNeeds::of(self.model.spec()).ids).after(earlier);
+        self.message.tool_calls.iter().map(|call| ids.next(&call.name, call.id.as_deref())).collect()
+    }
+
+    /// The dict, with these ids of calls.
+    fn dict<'py>(&self, py: Python<'py>, ids: &[String]) -> PyResult<Bound<'py, PyAny>> {
+        let mut value =
+            serde_json::to_value(&self.message).map_err(|error| RequestError::new_err(error.to_string()))?;
+        let calls = value.get_mut("tool_calls").and_then(Value::as_array_mut);
+        for (call, id) in calls.into_iter().flatten().zip(ids) {
+            if let Some(fields) = call.as_object_mut() {
+                fields.remove("id");
+                let named = std::iter::once(("id".to_owned(), Value::from(id.as_str())));
+                *fields = named.chain(std::mem::take(fields)).collect();
+            }
+        }
+        json::to_python(py, &value)
+    }
+}
 
 #[pymethods]
 impl Message {
     /// The chain of thought; empty if there is none.
     #[getter]
     fn reasoning_content(&self) -> &str {
-        &self.0.reasoning_content
+        &self.message.reasoning_content
     }
 
     /// The answer; empty if there is none.
     #[getter]
     fn content(&self) -> &str {
-        &self.0.content
+        &self.message.content
     }
 
     /// Broken markup, if `unparsed="separate"` was asked for. Otherwise it is part of `content`.
     #[getter]
     fn unparsed(&self) -> &str {
-        &self.0.unparsed
+        &self.message.unparsed
     }
 
     /// The calls, in the order of the output.
     #[getter]
     fn tool_calls(&self) -> Vec<ToolCall> {
-        self.0.tool_calls.iter().cloned().map(ToolCall).collect()
+        self.message.tool_calls.iter().cloned().map(ToolCall).collect()
     }
 
     /// What was unusual about the output.
     #[getter]
     fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.0.diagnostics.iter().map(Diagnostic::new).collect()
+        self.message.diagnostics.iter().map(Diagnostic::new).collect()
     }
 
-    /// OpenAI's message, as a dict.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let value = serde_json::to_value(&self.0).map_err(|error| RequestError::new_err(error.to_string()))?;
-        json::to_python(py, &value)
+    /// OpenAI's message, as a dict. A call without an id gets one, as in `Stream.openai_chunks`; a message always gives it the same
+    /// one. `call_ids` are the ids of the earlier calls in the conversation, in order: new ones differ from them, and ids that
+    /// count go on from them.
+    #[pyo3(signature = (*, call_ids=None))]
+    fn to_dict<'py>(&self, py: Python<'py>, call_ids: Option<Vec<String>>) -> PyResult<Bound<'py, PyAny>> {
+        match call_ids {
+            Some(earlier) => self.dict(py, &self.new_ids(earlier)),
+            None => self.dict(py, self.ids.get_or_init(|| self.new_ids(Vec::new()))),
+        }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("Message({})", self.to_dict(py)?.repr()?))
+        Ok(format!("Message({})", self.dict(py, &[])?.repr()?))
     }
 }
 
@@ -91,12 +138,14 @@ impl ToolCall {
         self.0.complete
     }
 
-    /// The arguments as a Python value. Raises ValueError if they are no JSON.
+    /// The arguments as a Python value, as `json.loads` reads it. Raises RequestError if they are no JSON.
     fn arguments_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let value: Value = self.0.arguments_value().map_err(|error| {
-            RequestError::new_err(format!("the arguments of {:?} are no JSON: {error}", self.0.name))
-        })?;
-        json::to_python(py, &value)
+        static READ: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let read = READ.import(py, "unjinja._json", "value_of")?;
+        read.call1((&self.0.arguments,)).map_err(|error| {
+            let text = format!("the arguments of {:?} cannot be read as JSON: {}", self.0.name, error.value(py));
+            if error.is_instance_of::<PyValueError>(py) { RequestError::new_err(text) } else { error }
+        })
     }
 
     /// The arguments, completed so that they are JSON at any moment of a stream.

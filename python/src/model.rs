@@ -161,7 +161,7 @@ impl Model {
         add_generation_prompt: bool,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let messages = json::from_python(messages, "messages")?;
+        let messages = json::from_python(messages, "messages", RequestError::new_err)?;
         if !messages.is_array() {
             return Err(RequestError::new_err("messages: expected a list of messages"));
         }
@@ -174,7 +174,7 @@ impl Model {
         }
         for (name, value) in variables.into_iter().flatten() {
             let name: String = name.extract()?;
-            let value = json::from_python(&value, &name)?;
+            let value = json::from_python(&value, &name, RequestError::new_err)?;
             conversation = conversation.variable(name, value);
         }
         if !add_generation_prompt {
@@ -234,7 +234,7 @@ impl Model {
         };
         let mut message = py.detach(|| self.0.parse(text, &options));
         message.note_stripped_tokens(unjinja_dynamic::ChatParser::program(self.0.parser()), &options);
-        Ok(Message(message))
+        Ok(Message::new(&self.0, message))
     }
 
     /// A parser for one turn that arrives in pieces. The options are those of `parse`; with `special_tokens`, a marker that holds
@@ -307,7 +307,13 @@ impl Model {
             options = options.generation_prompt(turn_of(&self.0, prompt)?);
         }
         if let Some(schema) = response_schema.filter(|schema| !schema.is_none()) {
-            options = options.response_schema(json::from_python(schema, "response_schema")?);
+            let schema = json::from_python(schema, "response_schema", RequestError::new_err)?;
+            if !schema.is_object() && !schema.is_boolean() {
+                let text =
+                    format!("response_schema: expected a JSON schema, which is a dict or a bool, found {schema}");
+                return Err(RequestError::new_err(text));
+            }
+            options = options.response_schema(schema);
         }
         let tools = tools_of(tools)?;
         let tools = tools.as_ref().map(|tools| &tools.get().tools);
@@ -335,7 +341,8 @@ impl Model {
 
 /// OpenAI's `tool_choice`.
 fn choice_of(value: Option<&Bound<'_, PyAny>>) -> PyResult<ToolChoice> {
-    let value = value.map_or(Ok(Value::Null), |value| json::from_python(value, "tool_choice"))?;
+    let value =
+        value.map_or(Ok(Value::Null), |value| json::from_python(value, "tool_choice", RequestError::new_err))?;
     match &value {
         Value::Null => return Ok(ToolChoice::Auto),
         Value::String(name) => match name.as_str() {

@@ -1,12 +1,13 @@
 //! OpenAI's chunks, as dicts.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
 use serde_json::Value;
+use unjinja_dynamic::Event;
 use unjinja_server::openai::{
     ChatCompletionChunk, ChunkChoice, ChunkWriter, Delta, FunctionDelta, ReasoningName, ToolCallDelta,
 };
@@ -27,38 +28,99 @@ use crate::turn::{Step, Turn, chunk};
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct OpenAIChunks {
     turn: Arc<Turn>,
-    writer: Mutex<ChunkWriter>,
+    settings: Settings,
+    answer: Mutex<Answer>,
+}
+
+/// What holds for all answers of a stream.
+pub(crate) struct Settings {
+    pub(crate) model: String,
+    pub(crate) reasoning: ReasoningName,
+    pub(crate) include_usage: bool,
+    pub(crate) diagnostics: bool,
+    pub(crate) close_arguments: bool,
+    pub(crate) needs: TemplateNeeds,
+}
+
+/// What is known about the answer that is being written.
+struct Answer {
+    writer: ChunkWriter,
+    /// Its number in the turn; None if it has not begun.
+    number: Option<u64>,
+    /// Its last chunk was written.
+    closed: bool,
+    /// The ids of the calls before it, and of its own.
+    call_ids: Vec<String>,
+}
+
+/// The name of the field for reasoning.
+pub(crate) fn reasoning_name(name: &str) -> PyResult<ReasoningName> {
+    let names = [ReasoningName::ReasoningContent, ReasoningName::Reasoning];
+    names.into_iter().find(|known| known.field() == name).ok_or_else(|| {
+        let text = format!("reasoning: {name:?} is unknown; use \"reasoning_content\" or \"reasoning\"");
+        RequestError::new_err(text)
+    })
+}
+
+impl Settings {
+    fn writer(&self, call_ids: &[String]) -> ChunkWriter {
+        let ids = CallIds::new(self.needs.ids.clone()).written(self.needs.model_ids).after(call_ids);
+        let writer = ChunkWriter::new(&*self.model, ids)
+            .reasoning(self.reasoning)
+            .include_usage(self.include_usage)
+            .diagnostics(self.diagnostics);
+        if self.close_arguments { writer.close_arguments() } else { writer }
+    }
+}
+
+impl Answer {
+    /// Goes on with the answer of this number. Another one than before gets a writer of its own.
+    fn go_on(&mut self, number: u64, settings: &Settings) {
+        if self.number.is_some_and(|before| before != number) {
+            self.writer = settings.writer(&self.call_ids);
+            self.closed = false;
+        }
+        self.number = Some(number);
+    }
+
+    fn write(&mut self, event: &Event<'_>, chunks: &mut Vec<ChatCompletionChunk>) {
+        let written = self.writer.event(event);
+        let deltas = written.iter().flat_map(|chunk| &chunk.choices).flat_map(|choice| &choice.delta.tool_calls);
+        self.call_ids.extend(deltas.filter_map(|call| call.id.clone()));
+        chunks.extend(written);
+    }
 }
 
 impl OpenAIChunks {
-    pub(crate) fn new(turn: Arc<Turn>, writer: ChunkWriter) -> Self {
-        Self { turn, writer: Mutex::new(writer) }
-    }
-
-    pub(crate) fn writer(
-        model: &str,
-        needs: &TemplateNeeds,
-        reasoning: &str,
+    pub(crate) fn new(
+        turn: Arc<Turn>,
+        settings: Settings,
+        id: Option<String>,
+        created: Option<u64>,
         call_ids: Vec<String>,
-    ) -> PyResult<ChunkWriter> {
-        let names = [ReasoningName::ReasoningContent, ReasoningName::Reasoning];
-        let Some(name) = names.into_iter().find(|name| name.field() == reasoning) else {
-            let text = format!("reasoning: {reasoning:?} is unknown; use \"reasoning_content\" or \"reasoning\"");
-            return Err(RequestError::new_err(text));
-        };
-        let ids = CallIds::new(needs.ids.clone()).written(needs.model_ids).after(call_ids);
-        Ok(ChunkWriter::new(model, ids).reasoning(name))
+    ) -> Self {
+        let mut writer = settings.writer(&call_ids);
+        if let Some(id) = id {
+            writer = writer.id(id);
+        }
+        if let Some(seconds) = created {
+            writer = writer.created(seconds);
+        }
+        let answer = Mutex::new(Answer { writer, number: None, closed: false, call_ids });
+        Self { turn, settings, answer }
     }
 
-    fn locked(&self) -> MutexGuard<'_, ChunkWriter> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn step<'py>(&self, py: Python<'py>, step: Step<'_>) -> PyResult<Bound<'py, PyList>> {
-        let mut writer = self.locked();
+    /// The chunks of a step. No object of Python is made while the answer is locked.
+    fn step(&self, step: Step<'_>, end: Option<(&Finish, Option<Usage>)>) -> Vec<ChatCompletionChunk> {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut chunks = Vec::new();
-        self.turn.run(step, |event| chunks.extend(writer.event(event)));
-        dicts(py, &chunks)
+        let begin = |answer: &mut Answer, number| answer.go_on(number, &self.settings);
+        self.turn.run_for(step, &mut *answer, begin, |answer, event| answer.write(event, &mut chunks));
+        if let Some((finish, usage)) = end.filter(|_| !answer.closed) {
+            answer.closed = true;
+            chunks.extend(answer.writer.finish(finish, usage));
+        }
+        chunks
     }
 }
 
@@ -66,7 +128,7 @@ impl OpenAIChunks {
 impl OpenAIChunks {
     /// More of the model's output. Returns the chunks, often none or one.
     fn push<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        self.step(py, Step::Push(chunk(piece)?))
+        dicts(py, &self.step(Step::Push(chunk(piece)?), None))
     }
 
     /// The model's next token: its text, or its bytes. `special` says whether it is a special token of the tokenizer.
@@ -77,11 +139,12 @@ impl OpenAIChunks {
         token: &Bound<'py, PyAny>,
         special: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.step(py, Step::Token(chunk(token)?, special))
+        dicts(py, &self.step(Step::Token(chunk(token)?, special), None))
     }
 
     /// The output is over. `finish_reason` is what the engine says; it becomes `tool_calls` where the model called a tool.
-    /// `usage` is a dict with `prompt_tokens` and `completion_tokens`, for `include_usage`.
+    /// `usage` is a dict with `prompt_tokens` and `completion_tokens`, for `include_usage`. A second call writes nothing. A push
+    /// behind the end begins another answer, with an id of its own.
     #[pyo3(signature = (finish_reason="stop", usage=None))]
     fn finish<'py>(
         &self,
@@ -89,16 +152,39 @@ impl OpenAIChunks {
         finish_reason: &str,
         usage: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let usage = usage.map(|usage| json::from_python(usage, "usage")).transpose()?;
-        let list = self.step(py, Step::Finish)?;
-        let count = |usage: &Value, key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or_default();
-        let usage = usage.map(|usage| Usage::new(count(&usage, "prompt_tokens"), count(&usage, "completion_tokens")));
-        let last = self.locked().finish(&Finish::from_reason(finish_reason), usage);
-        for dict in dicts(py, &last)? {
-            list.append(dict)?;
-        }
-        Ok(list)
+        let finish = finish_of(finish_reason)?;
+        let usage = usage.filter(|usage| !usage.is_none()).map(usage_of).transpose()?;
+        dicts(py, &self.step(Step::Finish, Some((&finish, usage))))
     }
+}
+
+/// Why the output ended, in the words of an engine.
+fn finish_of(reason: &str) -> PyResult<Finish> {
+    if Finish::is_failure(reason) {
+        let text = format!("finish_reason: {reason:?} says that the engine gave up; tell the client of an error");
+        return Err(RequestError::new_err(text));
+    }
+    match (Finish::from_reason(reason), reason) {
+        (Finish::Stop, "stop" | "eos" | "eos_token" | "end_turn" | "tool_calls" | "tool_use" | "function_call") => {
+            Ok(Finish::Stop)
+        }
+        (Finish::Stop, _) => {
+            let text = format!("finish_reason: {reason:?} is unknown; use \"stop\", \"length\" or \"content_filter\"");
+            Err(RequestError::new_err(text))
+        }
+        (finish, _) => Ok(finish),
+    }
+}
+
+fn usage_of(usage: &Bound<'_, PyAny>) -> PyResult<Usage> {
+    let value = json::from_python(usage, "usage", RequestError::new_err)?;
+    let count = |key: &str| {
+        value.get(key).and_then(Value::as_u64).ok_or_else(|| {
+            let text = "expected a dict with the numbers prompt_tokens and completion_tokens";
+            RequestError::new_err(format!("usage: {text}, found {value}"))
+        })
+    };
+    Ok(Usage::new(count("prompt_tokens")?, count("completion_tokens")?))
 }
 
 fn dicts<'py>(py: Python<'py>, chunks: &[ChatCompletionChunk]) -> PyResult<Bound<'py, PyList>> {

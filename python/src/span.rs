@@ -87,8 +87,7 @@ fn step<'t>(
     parts: &mut Vec<Part>,
 ) -> PyResult<()> {
     let (mut kind, mut sent, mut count) = (Kind::Markup, String::new(), 0);
-    let mut events = Vec::new();
-    let mut failed = None;
+    let mut read = Vec::new();
     let (settled, channel) = turn.run_beside(text, make(text.into()), |event| {
         count += 1;
         kind = match *event {
@@ -106,14 +105,10 @@ fn step<'t>(
             }
             _ => Kind::Other,
         };
-        match Event::new(py, event) {
-            Ok(event) => events.extend(event),
-            Err(error) => failed = Some(error),
-        }
+        read.push(event.clone().into_owned());
     });
-    if let Some(error) = failed {
-        return Err(error);
-    }
+    let events =
+        read.iter().filter_map(|event| Event::new(py, &event.as_event()).transpose()).collect::<PyResult<Vec<_>>>()?;
     if count > 1 || (matches!(kind, Kind::Text(_)) && sent != settled) {
         kind = Kind::Other;
     }

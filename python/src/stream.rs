@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use unjinja_dynamic::{Event as RustEvent, Model, Options};
+use unjinja_dynamic::{Model, Options};
 use unjinja_server::TemplateNeeds;
 
 use crate::event::Event;
 use crate::json;
 use crate::message::Message;
-use crate::openai::OpenAIChunks;
+use crate::openai::{OpenAIChunks, Settings, reasoning_name};
 use crate::span::{Span, channel_name, spans};
 use crate::turn::{Step, Turn, chunk};
 
@@ -26,35 +26,16 @@ use crate::turn::{Step, Turn, chunk};
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct Stream(Arc<Turn>);
 
-/// Makes the events of a push for Python.
-struct Events<'py> {
-    py: Python<'py>,
-    list: Vec<Event>,
-    error: Option<PyErr>,
-}
-
-impl<'py> Events<'py> {
-    fn add(&mut self, event: &RustEvent<'_>) {
-        match Event::new(self.py, event) {
-            Ok(event) => self.list.extend(event),
-            Err(error) => self.error = Some(error),
-        }
-    }
-
-    fn list(self) -> PyResult<Vec<Event>> {
-        self.error.map_or(Ok(self.list), Err)
-    }
-}
-
 impl Stream {
     pub(crate) fn new(model: &Model, options: &Options) -> Self {
         Self(Arc::new(Turn::new(model, options)))
     }
 
     fn events(&self, py: Python<'_>, step: Step<'_>) -> PyResult<Vec<Event>> {
-        let mut events = Events { py, list: Vec::new(), error: None };
-        self.0.run(step, |event| events.add(event));
-        events.list()
+        let mut read = Vec::new();
+        self.0.run(step, |event| read.push(event.clone().into_owned()));
+        // Behind the lock: making an object may run other code of Python.
+        read.iter().filter_map(|event| Event::new(py, &event.as_event()).transpose()).collect()
     }
 }
 
@@ -101,7 +82,8 @@ impl Stream {
     /// What the events so far add up to.
     #[getter]
     fn message(&self) -> Message {
-        Message(self.0.state().message.clone())
+        let message = self.0.state().message.clone();
+        Message::new(&self.0.model, message)
     }
 
     /// What is being read: `reasoning` or `content`. None inside a call and behind the end of the turn.
@@ -119,7 +101,8 @@ impl Stream {
 
     /// Writes what this stream reads as OpenAI's chunks. `model` is the name in the chunks; `reasoning` is the name of the field
     /// for reasoning; `close_arguments` completes the arguments of a call that was cut short; `call_ids` are the ids of the earlier
-    /// calls in the conversation, in order: new ones differ from them, and ids that count go on from them.
+    /// calls in the conversation, in order: new ones differ from them, and ids that count go on from them. `id` and `created` are of
+    /// the first answer; another one, behind `reset` or behind the end, has its own.
     #[pyo3(signature = (
         *, model=None, id=None, created=None, reasoning="reasoning_content", include_usage=false, diagnostics=false,
         close_arguments=false,
@@ -127,8 +110,8 @@ impl Stream {
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn openai_chunks(
-        this: &Bound<'_, Self>,
-        model: Option<&str>,
+        &self,
+        model: Option<String>,
         id: Option<String>,
         created: Option<u64>,
         reasoning: &str,
@@ -137,22 +120,16 @@ impl Stream {
         close_arguments: bool,
         call_ids: Option<Vec<String>>,
     ) -> PyResult<OpenAIChunks> {
-        let own = &this.get().0.model;
-        let needs = TemplateNeeds::of(own.spec());
-        let mut writer =
-            OpenAIChunks::writer(model.unwrap_or(own.name()), &needs, reasoning, call_ids.unwrap_or_default())?
-                .include_usage(include_usage)
-                .diagnostics(diagnostics);
-        if let Some(id) = id {
-            writer = writer.id(id);
-        }
-        if let Some(seconds) = created {
-            writer = writer.created(seconds);
-        }
-        if close_arguments {
-            writer = writer.close_arguments();
-        }
-        Ok(OpenAIChunks::new(Arc::clone(&this.get().0), writer))
+        let own = &self.0.model;
+        let settings = Settings {
+            model: model.unwrap_or_else(|| own.name().to_owned()),
+            reasoning: reasoning_name(reasoning)?,
+            include_usage,
+            diagnostics,
+            close_arguments,
+            needs: TemplateNeeds::of(own.spec()),
+        };
+        Ok(OpenAIChunks::new(Arc::clone(&self.0), settings, id, created, call_ids.unwrap_or_default()))
     }
 
     /// The events of the pieces that an asynchronous iterator gives: `async for event in stream.read(pieces)`.

@@ -26,11 +26,12 @@ impl Tools {
     #[new]
     fn new(tools: &Bound<'_, PyAny>) -> PyResult<Self> {
         let json = if let Ok(text) = tools.cast::<PyString>() {
-            serde_json::from_str(text.to_str()?).map_err(|error| {
+            let text = text.to_str().map_err(|error| ToolsError::new_err(format!("tools: {error}")))?;
+            serde_json::from_str(text).map_err(|error| {
                 ToolsError::new_err(format!("tools: this text is no JSON: {error}; pass a list of dicts, or its JSON"))
             })?
         } else {
-            json::from_python(tools, "tools")?
+            json::from_python(tools, "tools", ToolsError::new_err)?
         };
         let tools = RustTools::from_openai(&json).map_err(|error| ToolsError::new_err(error.to_string()))?;
         Ok(Self { tools, json })

@@ -18,10 +18,28 @@ pub(crate) struct State {
     pub(crate) stream: ModelStream,
     /// What the events add up to so far.
     pub(crate) message: Message,
+    /// How many answers were begun before this one.
+    pub(crate) answer: u64,
     /// The output is over.
     finished: bool,
     /// What was pushed for spans and is not settled.
     unsettled: String,
+}
+
+impl State {
+    /// Begins another answer.
+    fn begin(&mut self) {
+        self.message = Message::default();
+        self.answer += 1;
+    }
+
+    /// A push behind the end begins another answer, as in the stream itself.
+    fn prepare(&mut self, step: &Step<'_>) {
+        if self.finished && !matches!(step, Step::Finish) {
+            self.begin();
+            self.finished = false;
+        }
+    }
 }
 
 /// A step of a stream.
@@ -48,6 +66,7 @@ impl Turn {
         let state = State {
             stream: model.stream(options),
             message: Message::default(),
+            answer: 0,
             finished: false,
             unsettled: String::new(),
         };
@@ -57,11 +76,15 @@ impl Turn {
     /// Makes the parser new. Returns the bytes that were pushed and not settled.
     pub(crate) fn reset(&self) -> Vec<u8> {
         let mut state = self.state();
-        (state.message, state.finished) = (Message::default(), false);
+        state.begin();
+        state.finished = false;
         state.unsettled.clear();
         state.stream.reset()
     }
 
+    /// What is known about the turn. No object of Python is made while this is locked: that may run other code of Python, which
+    /// may want the lock.
+    ///
     /// A push that failed half-way leaves a parser that can go on, so a poisoned lock is no error.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -70,6 +93,20 @@ impl Turn {
     /// Runs a step of the stream, and passes on its events.
     pub(crate) fn run(&self, step: Step<'_>, sink: impl FnMut(&Event<'_>)) {
         self.run_in(&mut self.state(), step, sink);
+    }
+
+    /// As `run`, for a writer: `begin` gets the number of the answer before its events come.
+    pub(crate) fn run_for<W>(
+        &self,
+        step: Step<'_>,
+        writer: &mut W,
+        begin: impl FnOnce(&mut W, u64),
+        mut sink: impl FnMut(&mut W, &Event<'_>),
+    ) {
+        let mut state = self.state();
+        state.prepare(&step);
+        begin(writer, state.answer);
+        self.run_in(&mut state, step, |event| sink(writer, event));
     }
 
     /// As `run`, for a step that pushes `text`. Returns the text of the output that is settled now and was not before, and what is
@@ -92,12 +129,9 @@ impl Turn {
     }
 
     fn run_in(&self, state: &mut State, step: Step<'_>, mut sink: impl FnMut(&Event<'_>)) {
+        state.prepare(&step);
         let State { stream, message, finished, .. } = state;
         let over = matches!(step, Step::Finish);
-        if *finished && !over {
-            // As the stream itself does.
-            *message = Message::default();
-        }
         let first_end = over && !*finished;
         *finished = over;
         let mut deliver = |event: Event<'_>| {

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
 
+import pytest
 from shared import ROOT
 
 COMMAND = [sys.executable, "-m", "unjinja"]
@@ -37,3 +39,14 @@ def test_it_parses_and_has_exit_codes(tmp_path: Path) -> None:
 def test_the_script_is_installed() -> None:
     script = Path(sys.executable).with_name("unjinja")
     assert b"qwen" in subprocess.run([script, "list"], capture_output=True, check=True).stdout
+
+
+def test_an_output_that_is_closed() -> None:
+    closed = subprocess.run(["sh", "-c", '"$0" -m unjinja --version >&-', sys.executable], capture_output=True, text=True, check=False)
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["LICENSE-APACHE", "LICENSE-MIT"])
+def test_the_wheel_has_the_texts_of_its_licences(name: str) -> None:
+    (text,) = [file for file in distribution("unjinja").files or () if file.name == name]
+    assert text.read_text(encoding="utf-8") == (ROOT / name).read_text(encoding="utf-8")

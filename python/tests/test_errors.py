@@ -62,14 +62,42 @@ def test_a_list_of_tools_that_is_none(tools: Any, says: str) -> None:
         Tools(tools)
 
 
+def cycle() -> list[Any]:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+def tool_of(value: Any) -> list[Any]:
+    return [{"type": "function", "function": {"name": "f", "parameters": value}}]
+
+
+@pytest.mark.parametrize(
+    ("tools", "says"),
+    [
+        ([{"function": object()}], r"tools\[0\]\.function: a value of type object has no JSON form"),
+        ((tool for tool in WEATHER), "tools: a value of type generator"),
+        (b"[]", "tools: a value of type bytes"),
+        ({1: 2}, "tools: the key 1 is no text"),
+        (cycle(), "nested deeper than 128 levels"),
+        (tool_of({"default": float("nan")}), r"tools\[0\]\.function\.parameters\.default: JSON has no number nan"),
+        (tool_of({"maximum": 10**30}), r"parameters\.maximum: the number does not fit into 64 bits"),
+        (tool_of({"description": "\ud800"}), r"parameters\.description: '\\ud800' has half a character"),
+        ("\ud800", "tools: "),
+    ],
+)
+def test_tools_without_a_json_form(qwen3: Model, tools: Any, says: str) -> None:
+    with pytest.raises(unjinja.ToolsError, match=says):
+        qwen3.parse("x", tools=tools)
+
+
 def test_values_without_a_json_form(qwen3: Model) -> None:
-    with pytest.raises(TypeError, match=r"tools\[0\]\.function: a value of type object"):
-        qwen3.parse("x", tools=[{"function": object()}])
-    deep: list[Any] = []
-    for _ in range(200):
-        deep = [deep]
-    with pytest.raises(ValueError, match="nested deeper"):
-        qwen3.parse("x", tools=deep)
+    with pytest.raises(unjinja.RequestError, match=r"messages\[0\]\.content: a value of type object"):
+        qwen3.render([{"role": "user", "content": object()}])
+    with pytest.raises(unjinja.RequestError, match=r"messages\[0\]\.content: the number"):
+        qwen3.render([{"role": "user", "content": -(10**30)}])
+    with pytest.raises(unjinja.RequestError, match="extra: JSON has no number inf"):
+        qwen3.render([], extra=float("inf"))
     with pytest.raises(TypeError, match="expected str or bytes, found int"):
         qwen3.parse(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected str or bytes, found list"):
@@ -78,6 +106,38 @@ def test_values_without_a_json_form(qwen3: Model) -> None:
         qwen3.parse("x", unparsed="nowhere")  # type: ignore[arg-type]
     with pytest.raises(unjinja.RequestError, match="tool_choice"):
         qwen3.grammar(WEATHER, tool_choice="sometimes")
+
+
+@pytest.mark.parametrize("schema", [3, "text", [], 0.5])
+def test_a_schema_that_is_none(qwen3: Model, schema: Any) -> None:
+    with pytest.raises(unjinja.RequestError, match="response_schema: expected a JSON schema"):
+        qwen3.grammar(None, response_schema=schema)
+    assert qwen3.grammar(None, response_schema=True).text
+
+
+def test_an_end_that_is_none(qwen3: Model) -> None:
+    chunks = qwen3.stream().openai_chunks(include_usage=True)
+    with pytest.raises(unjinja.RequestError, match="finish_reason: \"banana\" is unknown"):
+        chunks.finish("banana")
+    with pytest.raises(unjinja.RequestError, match="gave up"):
+        chunks.finish("abort")
+    wrong: list[Any] = [3, {}, {"prompt_tokens": 1}, {"prompt_tokens": -1, "completion_tokens": 2}, {"prompt_tokens": "1", "completion_tokens": 2}]
+    for usage in wrong:
+        with pytest.raises(unjinja.RequestError, match="usage: expected a dict with the numbers prompt_tokens and completion_tokens"):
+            chunks.finish("stop", usage)
+    # None of these has ended the answer.
+    last = chunks.finish("eos_token", {"prompt_tokens": 1, "completion_tokens": 2})
+    assert last[0]["choices"][0]["finish_reason"] == "stop" and last[-1]["usage"]["total_tokens"] == 3
+
+
+def test_messages_name_no_functions_of_rust(tmp_path: Path) -> None:
+    (tmp_path / "x.gguf").write_bytes(b"GGXX")
+    with pytest.raises(unjinja.LoadError) as no_gguf:
+        Model.from_gguf(tmp_path / "x.gguf")
+    with pytest.raises(unjinja.RenderError) as no_template:
+        Model.known("qwen_qwen3_0_6b").render([])
+    for caught in (no_gguf, no_template):
+        assert "from_file" not in str(caught.value) and "::" not in str(caught.value)
 
 
 @pytest.mark.parametrize("server", ["sglang", "vllm"])

@@ -22,7 +22,9 @@ def test_a_turn_comes_back(qwen3: Model) -> None:
     assert isinstance(prompt, Prompt) and prompt.endswith(prompt.turn)
     assert prompt.turn == "<|im_start|>assistant\n"
     message = qwen3.parse(f"<think>\nHm.\n</think>\n\nLet me look.\n{CALL}<|im_end|>", tools=WEATHER, prompt=prompt)
-    assert message.to_dict() == {
+    written = message.to_dict()
+    assert written["tool_calls"][0].pop("id").startswith("call_")
+    assert written == {
         "role": "assistant",
         "content": "Let me look.",
         "reasoning_content": "Hm.",
@@ -34,6 +36,52 @@ def test_a_turn_comes_back(qwen3: Model) -> None:
     assert (call.name, call.complete, call.id) == ("get_weather", True, None)
     assert call.arguments_value() == {"city": "Paris", "days": 2}
     assert message.diagnostics == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ('{"a": 12345678901234567890123456789012345}', {"a": 12345678901234567890123456789012345}),
+        ('{"a": "\\ud800"}', {"a": "\ud800"}),
+        ('{"a": 1e400}', {"a": float("inf")}),
+        ('{"a": ' + "[" * 200 + "]" * 200 + "}", None),
+    ],
+)
+def test_arguments_are_read_as_python_reads_json(qwen3: Model, arguments: str, value: Any) -> None:
+    output = f'<tool_call>\n{{"name": "get_weather", "arguments": {arguments}}}\n</tool_call>'
+    (call,) = qwen3.parse(output, tools=WEATHER).tool_calls
+    assert call.arguments_value() == json.loads(call.arguments) == (value or json.loads(arguments))
+
+
+@pytest.mark.parametrize("arguments", ['{"a": ', '{"a": NaN}', '{"a": ' + "[" * 200_000])
+def test_arguments_that_are_no_json(qwen3: Model, arguments: str) -> None:
+    output = f'<tool_call>\n{{"name": "get_weather", "arguments": {arguments}'
+    (call,) = qwen3.parse(output, tools=WEATHER).tool_calls
+    with pytest.raises(unjinja.RequestError, match='the arguments of "get_weather" cannot be read as JSON: '):
+        call.arguments_value()
+
+
+def test_a_dict_has_an_id_for_each_call(qwen3: Model) -> None:
+    message = qwen3.parse(f"{CALL}\n{CALL}", tools=WEATHER)
+    assert [call.id for call in message.tool_calls] == [None, None]
+    first, second = (call["id"] for call in message.to_dict()["tool_calls"])
+    assert first != second and [call["id"] for call in message.to_dict()["tool_calls"]] == [first, second]
+    assert list(message.to_dict()["tool_calls"][0]) == ["id", "type", "function"]
+    assert message == qwen3.parse(f"{CALL}\n{CALL}", tools=WEATHER)
+    assert "'id'" not in repr(message)
+
+
+def test_ids_that_the_model_wrote_are_kept_and_counted_on() -> None:
+    model = Model.from_pretrained(ROOT / "templates" / "indexed_ids.jinja")
+    ask = {"role": "user", "content": "Rain?"}
+    call = {"id": "functions.get_weather:0", "type": "function", "function": {"name": "get_weather", "arguments": {}}}
+    prompt = model.render([ask], tools=WEATHER)
+    answer = {"role": "assistant", "content": "", "tool_calls": [call]}
+    output = model.render([ask, answer], tools=WEATHER, add_generation_prompt=False).removeprefix(prompt)
+    message = model.parse(output, tools=WEATHER, prompt=prompt)
+    assert message.to_dict()["tool_calls"][0]["id"] == message.tool_calls[0].id == "functions.get_weather:0"
+    later = message.to_dict(call_ids=["functions.get_weather:0"])["tool_calls"][0]["id"]
+    assert later == "functions.get_weather:1"
 
 
 def test_variables_of_the_template_and_thinking(qwen3: Model) -> None:

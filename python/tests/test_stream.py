@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -112,6 +114,82 @@ def test_every_field_of_chunks(qwen3: Model) -> None:
     (noted,) = [diagnostic for delta in deltas for diagnostic in delta.get("diagnostics", [])]
     assert noted["kind"] == "malformed_arguments", noted
     assert written[-1]["usage"] == {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+
+
+def told(event: Event) -> str:
+    """Names that `match` captures have types: mypy refuses this function else."""
+    match event:
+        case Event.Reasoning(text) | Event.Content(text):
+            return text
+        case Event.ToolCallStart(index, name, id):
+            return f"{index + 1} {name.upper()} {id or '-'}"
+        case Event.ToolCallEnd(index, complete=complete):
+            return str(index if complete else -1)
+        case _:
+            return ""
+
+
+def test_events_are_matched_by_position(qwen3: Model) -> None:
+    stream = qwen3.stream(tools=WEATHER)
+    said = [told(event) for event in stream.push(OUTPUT) + stream.finish()]
+    assert [text for text in said if text] == ["Hm, é.", "Let me look.", "1 GET_WEATHER -", "0"]
+
+
+def test_another_answer_behind_the_end(qwen3: Model) -> None:
+    """Behind `reset` and behind the end, an answer has an id, a role and positions of its own."""
+    stream = qwen3.stream(tools=WEATHER)
+    chunks = stream.openai_chunks(id="chatcmpl-1", created=5)
+    call = OUTPUT[OUTPUT.index("<tool_call>") :]
+    answers = [chunks.push(OUTPUT) + chunks.finish()]
+    assert chunks.finish() == []
+    answers.append(chunks.push(call) + chunks.finish())
+    chunks.push(call[:40])
+    stream.reset()
+    answers.append([chunk for at in range(0, len(call), 3) for chunk in chunks.push(call[at : at + 3])] + chunks.finish())
+    ids = [{chunk["id"] for chunk in answer} for answer in answers]
+    assert ids[0] == {"chatcmpl-1"} and [len(each) for each in ids] == [1, 1, 1] and len(set.union(*ids)) == 3
+    made = [assemble(answer) for answer in answers]
+    for message in made:
+        (called,) = message["tool_calls"]
+        assert (message["role"], called["name"], called["arguments"]) == ("assistant", "get_weather", '{"city": "Paris"}')
+    assert len({message["tool_calls"][0]["id"] for message in made}) == 3
+    # A message that is made of a second answer alone is the stream's.
+    assert stream.message.tool_calls[0].arguments == '{"city": "Paris"}'
+
+
+DEADLOCK = """
+import gc, threading, time
+import unjinja
+stream = unjinja.Model.known("qwen_qwen3_0_6b").stream()
+chunks = stream.openai_chunks()
+kept = []
+inside = threading.local()
+def collected(phase, info):
+    # Where objects are collected, any code may run: here the same stream is used, and other threads run.
+    if not getattr(inside, "on", False):
+        inside.on = True
+        chunks.push("a")
+        stream.message
+        inside.on = False
+    time.sleep(0.0001)
+gc.callbacks.append(collected)
+gc.set_threshold(20, 10, 10)
+def work():
+    for _ in range(2000):
+        kept.append(chunks.push("a"))
+threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(kept))
+"""
+
+
+def test_objects_are_made_without_a_lock() -> None:
+    """A process of its own: a deadlock cannot be interrupted."""
+    run = subprocess.run([sys.executable, "-c", DEADLOCK], capture_output=True, text=True, timeout=120, check=False)
+    assert run.stdout == "4000\n", run.stderr
 
 
 def test_a_call_that_is_cut_short(qwen3: Model) -> None:

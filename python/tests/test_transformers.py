@@ -121,6 +121,43 @@ def test_it_says_what_it_did(tmp_path: Path) -> None:
     assert other.how == "parser" and "python_calls" in str(other)
 
 
+def test_it_says_what_of_a_template_is_not_understood() -> None:
+    partial = (
+        "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
+        "{% if add_generation_prompt %}<assistant>{% endif %}"
+    )
+    attached = attach(tokenizer(partial))
+    assert attached.model.status != "supported" and attached.model.gaps
+    for gap in attached.model.gaps:
+        assert gap in str(attached) and gap in repr(attached)
+    assert "understood" not in str(attach(tokenizer(QWEN.read_text(encoding="utf-8"))))
+
+
+def test_an_older_response_template_is_taken_away(tmp_path: Path) -> None:
+    made = tokenizer(QWEN.read_text(encoding="utf-8"))
+    attach(made)
+    assert made.response_template
+    attach(made, how="parser")
+    assert made.response_template is None
+    made.save_pretrained(tmp_path)
+    assert not transformers.AutoTokenizer.from_pretrained(tmp_path).response_template
+
+
+def test_wrong_arguments_are_refused() -> None:
+    made = tokenizer({"default": QWEN.read_text(encoding="utf-8"), "tool_use": QWEN.read_text(encoding="utf-8")})
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"how": "nope"}, "how: 'nope' is unknown"),
+        ({"count": 0}, "count: 0 conversations"),
+        ({"chat_template": "tool-use"}, "'tool-use' is no template and no name of one; the tokenizer's names are default, tool_use"),
+    ]
+    for arguments, says in wrong:
+        with pytest.raises(RequestError, match=says):
+            attach(made, **arguments)
+    with pytest.raises(RequestError, match="the tokenizer has no named templates"):
+        attach(tokenizer(QWEN.read_text(encoding="utf-8")), chat_template="default")
+    assert attach(made, chat_template="tool_use").how == "template"
+
+
 def test_our_parser_takes_what_transformers_takes() -> None:
     made = tokenizer(QWEN.read_text(encoding="utf-8"))
     attach(made, how="parser")

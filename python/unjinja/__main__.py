@@ -12,7 +12,8 @@ def main() -> int:
     """Runs the command with the arguments of the process."""
     # The command decides itself what an interrupt does; Python would only notice it when the command is over.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.stdout.flush()
+    if sys.stdout is not None:  # It is None if the caller closed it.
+        sys.stdout.flush()
     return command(sys.argv[1:])
 
 

@@ -122,7 +122,7 @@ class Message:
     def tool_calls(self) -> list[ToolCall]: ...
     @property
     def diagnostics(self) -> list[Diagnostic]: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self, *, call_ids: Sequence[str] | None = None) -> dict[str, Any]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -130,27 +130,27 @@ class Message:
 class Event:
     @final
     class Reasoning(Event):
-        __match_args__: ClassVar[tuple[str, ...]] = ("text",)
+        __match_args__: ClassVar[tuple[Literal["text"]]] = ("text",)
         def __new__(cls, text: str) -> Event.Reasoning: ...
         @property
         def text(self) -> str: ...
     @final
     class Content(Event):
-        __match_args__: ClassVar[tuple[str, ...]] = ("text",)
+        __match_args__: ClassVar[tuple[Literal["text"]]] = ("text",)
         def __new__(cls, text: str) -> Event.Content: ...
         @property
         def text(self) -> str: ...
 
     @final
     class Unparsed(Event):
-        __match_args__: ClassVar[tuple[str, ...]] = ("text",)
+        __match_args__: ClassVar[tuple[Literal["text"]]] = ("text",)
         def __new__(cls, text: str) -> Event.Unparsed: ...
         @property
         def text(self) -> str: ...
 
     @final
     class ToolCallStart(Event):
-        __match_args__: ClassVar[tuple[str, ...]] = ("index", "name", "id")
+        __match_args__: ClassVar[tuple[Literal["index"], Literal["name"], Literal["id"]]] = ("index", "name", "id")
         def __new__(cls, index: int, name: str, id: str | None = None) -> Event.ToolCallStart: ...
         @property
         def index(self) -> int: ...
@@ -161,7 +161,7 @@ class Event:
 
     @final
     class ToolCallId(Event):
-        __match_args__: ClassVar[tuple[str, ...]] = ("index", "id")
+        __match_args__: ClassVar[tuple[Literal["index"], Literal["id"]]] = ("index", "id")
         def __new__(cls, index: int, id: str) -> Event.ToolCallId: ...
         @property
         def index(self) -> int: ...
@@ -170,7 +170,7 @@ class Event:
 
     @final
     class ToolCallArguments(Event):
-        __match_args__: ClassVar[tuple[str, ...]] = ("index", "json")
+        __match_args__: ClassVar[tuple[Literal["index"], Literal["json"]]] = ("index", "json")
         def __new__(cls, index: int, json: str) -> Event.ToolCallArguments: ...
         @property
         def index(self) -> int: ...
@@ -179,7 +179,7 @@ class Event:
 
     @final
     class ToolCallEnd(Event):
-        __match_args__: ClassVar[tuple[str, ...]] = ("index", "complete")
+        __match_args__: ClassVar[tuple[Literal["index"], Literal["complete"]]] = ("index", "complete")
         def __new__(cls, index: int, complete: bool) -> Event.ToolCallEnd: ...
         @property
         def index(self) -> int: ...
@@ -188,7 +188,7 @@ class Event:
 
     @final
     class Diagnostic(Event):
-        __match_args__: ClassVar[tuple[str, ...]] = ("diagnostic",)
+        __match_args__: ClassVar[tuple[Literal["diagnostic"]]] = ("diagnostic",)
         def __new__(cls, diagnostic: Diagnostic) -> Event.Diagnostic: ...
         @property
         def diagnostic(self) -> Diagnostic: ...
@@ -214,6 +214,8 @@ class Grammar:
 class Example:
     @property
     def output(self) -> str: ...
+    @property
+    def in_pieces(self) -> bool: ...
     @property
     def written(self) -> dict[str, Any]: ...
     @property

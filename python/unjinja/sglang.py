@@ -34,6 +34,7 @@ from sglang.srt.parser.response_template import ResponseTemplateReasoningDetecto
 from sglang.srt.runtime_context import get_serving
 
 from ._lib import Event, Model, RequestError, Span, Stream, Tools
+from ._spans import behind_reasoning, end_of, places
 
 __all__ = ["NAME", "ReasoningDetector", "ToolDetector", "register", "use"]
 
@@ -45,6 +46,7 @@ VARIABLE = "UNJINJA_TEMPLATE"
 
 _Rest: TypeAlias = Literal["marked", "unmarked", "answer"]
 
+_TEXT_EVENTS = (Event.Reasoning, Event.Content)
 _CALL_EVENTS = (Event.ToolCallStart, Event.ToolCallArguments, Event.ToolCallId, Event.ToolCallEnd)
 
 logger = logging.getLogger(__name__)
@@ -162,14 +164,14 @@ class ReasoningDetector(ResponseTemplateReasoningDetector):  # type: ignore[misc
         self._splitter = self._fresh()
 
     def _fresh(self) -> _Splitter:
-        return _Splitter(self._new_stream(), _markers(self.model)[1], self._rest)
+        return _Splitter(self._new_stream(), _markers(self.model), self._rest)
 
     def detect_and_parse(self, text: str) -> ReasoningResult:
         splitter = self._fresh()
         reasoning, rest = splitter.read(text, last=True)
         if not splitter.has_call:
             # An answer alone needs no other parser.
-            reasoning, answer = _Splitter(self._new_stream(), "", "answer").read(text, last=True)
+            reasoning, answer = _Splitter(self._new_stream(), _markers(self.model), "answer").read(text, last=True)
             rest = _Answer(answer)
         if self._never_empty and not rest:
             reasoning, rest = "", _Answer(reasoning)
@@ -223,15 +225,6 @@ class _Own:
         return span.text if text.endswith(span.text) else ""
 
 
-def _end_of(markup: str, marker: str) -> int:
-    """Where the end marker of the reasoning ends in markup; 0 if it is not there."""
-    for text in (marker, marker.strip()):
-        at = markup.find(text) if text else -1
-        if at >= 0:
-            return at + len(text)
-    return 0
-
-
 class _Answer(str):
     """An answer that was read to the end. The tool-call parser leaves it as it is, whatever it looks like."""
 
@@ -261,8 +254,8 @@ class _Splitter:
     calls then, so they stay in it as they were written.
     """
 
-    def __init__(self, stream: Stream, end: str, rest: _Rest) -> None:
-        self.stream, self.end = stream, end
+    def __init__(self, stream: Stream, markers: tuple[str, str], rest: _Rest) -> None:
+        self.stream, self.markers = stream, markers
         self.channel: str | None = None
         self.has_answer = self.has_call = False
         self.kept = ""
@@ -271,6 +264,7 @@ class _Splitter:
         # Markup whose meaning the next event says.
         self._markup = ""
         self._after: str | None = None
+        self._answers = False
 
     def take_kept(self) -> str:
         kept, self.kept = self.kept, ""
@@ -284,11 +278,18 @@ class _Splitter:
         reasoning: list[str] = []
         rest: list[str] = []
         for span in spans:
-            thought = [self._own(span, event.text) for event in span.events if isinstance(event, Event.Reasoning)]
-            answer = [self._own(span, event.text) for event in span.events if isinstance(event, Event.Content)]
+            texts = [(event, self._own(span, event.text)) for event in span.events if isinstance(event, _TEXT_EVENTS)]
+            thought = [text for event, text in texts if isinstance(event, Event.Reasoning)]
+            answer = [text for event, text in texts if isinstance(event, Event.Content)]
             is_call = any(isinstance(event, _CALL_EVENTS) for event in span.events)
             reasoning += thought
-            rest.append(self._step(span, "".join(thought), "".join(answer), is_call))
+            # What stays of the piece: all but the reasoning.
+            left, behind = "", 0
+            for (event, _), (at, end) in zip(texts, places(span.text, [text for _, text in texts]), strict=True):
+                if isinstance(event, Event.Reasoning):
+                    left, behind = left + span.text[behind:at], end
+            left += span.text[behind:]
+            rest.append(self._step(left, "".join(thought), "".join(answer), is_call))
             self.has_call |= is_call
             self.has_answer |= is_call or bool(answer)
             self.channel = span.channel
@@ -296,16 +297,16 @@ class _Splitter:
             rest.append(self._take_markup())
         return "".join(reasoning), "".join(rest)
 
-    def _marked(self, span: Span, thought: str, answer: str, is_call: bool) -> str:
-        return span.text.replace(thought, "", 1) if thought else span.text
+    def _marked(self, left: str, thought: str, answer: str, is_call: bool) -> str:
+        return left
 
-    def _unmarked(self, span: Span, thought: str, answer: str, is_call: bool) -> str:
+    def _unmarked(self, left: str, thought: str, answer: str, is_call: bool) -> str:
         if thought:
             self._markup, self._after = "", "reasoning"
-            return span.text.replace(thought, "", 1) if answer or is_call else ""
+            return left if answer or is_call else ""
         if answer or is_call:
-            return self._take_markup() + span.text
-        self._markup += span.text
+            return self._take_markup() + left
+        self._markup += left
         return ""
 
     def _take_markup(self) -> str:
@@ -313,18 +314,20 @@ class _Splitter:
         markup, self._markup = self._markup, ""
         if self._after == "reasoning":
             self._after = None
-            return markup[_end_of(markup, self.end) :]
+            return markup[end_of(markup, self.markers[1]) :]
         return markup
 
-    def _answer(self, span: Span, thought: str, answer: str, is_call: bool) -> str:
-        if not span.events:
-            self._markup += span.text
+    def _answer(self, left: str, thought: str, answer: str, is_call: bool) -> str:
+        if not (thought or answer or is_call):
+            self._markup += left
             return ""
         # Between calls, and between a call and text, the markup belongs to the calls.
         markup = self._markup if is_call or (answer and self._after == "call") else ""
-        if answer or thought or is_call:
-            self._markup, self._after = "", "call" if is_call else None
-        return markup + (span.text if is_call else answer)
+        if is_call and self._after != "call" and not self._answers:
+            markup = behind_reasoning(markup, self.markers)
+        self._markup, self._after = "", "call" if is_call else None
+        self._answers = bool(answer)
+        return markup + (left if is_call else answer)
 
 
 class ToolDetector(ResponseTemplateToolDetector):  # type: ignore[misc]
@@ -513,5 +516,5 @@ class _CallReader:
     def _end_reasoning(self, rest: list[str]) -> None:
         """Behind reasoning that stays in the text, its end marker stays too."""
         if self._in_reasoning:
-            rest.append(self._markup[: _end_of(self._markup, self.reasoning_end)])
+            rest.append(self._markup[: end_of(self._markup, self.reasoning_end)])
         self._in_reasoning, self._markup = False, ""

@@ -10,10 +10,10 @@ Nothing here imports transformers before it is needed, and nothing needs PyTorch
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from ._json import value_of
 from ._lib import Loss, Message, Model, RequestError, Tools
 
 __all__ = ["Attached", "attach", "message_of"]
@@ -39,12 +39,18 @@ class Attached:
     def __str__(self) -> str:
         lost = "; ".join(f"{loss.kind}: {loss.sentence}" for loss in self.losses)
         if self.how == "template":
-            return f"tokenizer.response_template was set; it loses {lost}" if lost else "tokenizer.response_template was set"
-        why = f", because a response template would lose {lost}" if lost else ""
-        return f"tokenizer.parse_response is unjinja's{why}"
+            done = f"tokenizer.response_template was set; it loses {lost}" if lost else "tokenizer.response_template was set"
+        else:
+            why = f", because a response template would lose {lost}" if lost else ""
+            done = f"tokenizer.parse_response is unjinja's{why}"
+        if self.model.status == "supported":
+            return done
+        how_much = "only in part" if self.model.status == "partial" else "not"
+        return f"{done}; the chat template is understood {how_much}: {'; '.join(self.model.gaps)}"
 
     def __repr__(self) -> str:
-        return f"Attached({self.how}: {self.model!r}, {len(self.losses)} losses)"
+        gaps = f", gaps: {self.model.gaps}" if self.model.gaps else ""
+        return f"Attached({self.how}: {self.model!r}, {len(self.losses)} losses{gaps})"
 
 
 def attach(
@@ -59,17 +65,22 @@ def attach(
 
     If a response template can express the format, it becomes `tokenizer.response_template`: `save_pretrained` stores it, and
     streaming with `get_response_parser` works. If it would lose something, `parse_response` of this tokenizer is replaced by ours,
-    which takes the same arguments and returns the same dicts. `how="template"` and `how="parser"` decide it.
+    which takes the same arguments and returns the same dicts, and a response template that the tokenizer had is taken away.
+    `how="template"` and `how="parser"` decide it.
 
     `tokenizer` may be fast or slow, or a processor that has a tokenizer. `chat_template` is the text or the name of a template, if it
     is not the tokenizer's default; `model` is used instead of one made of the template. `count` is how many random conversations are
     tried with the response template.
 
-    Raises LoadError if the chat template gives no model, and RequestError if there is none.
+    Raises LoadError if the chat template gives no model, and RequestError if there is none or an argument is wrong.
     """
+    if how not in ("auto", "template", "parser"):
+        raise RequestError(f'how: {how!r} is unknown; use "auto", "template" or "parser"')
+    if count < 1:
+        raise RequestError(f"count: {count} conversations show nothing; use 1 or more")
     owner = getattr(tokenizer, "tokenizer", None) or tokenizer
     if model is None:
-        text = _template(tokenizer, chat_template) or _template(owner, chat_template)
+        text = _template(tokenizer, owner, chat_template)
         if text is None:
             raise RequestError("this tokenizer has no chat template; pass one as chat_template, or pass a model")
         model = Model.from_template(text, bos_token=_token(owner, "bos"), eos_token=_token(owner, "eos"))
@@ -83,6 +94,9 @@ def attach(
             owner.__dict__.pop("parse_response", None)
             owner.response_template = export.response_template
             return Attached("template", model, losses, notes)
+    # An older one would be stored with the tokenizer, and streams would read by it.
+    if getattr(owner, "response_template", None) is not None:
+        owner.response_template = None
     owner.parse_response = _ParseResponse(owner, model)
     return Attached("parser", model, losses, notes)
 
@@ -99,7 +113,7 @@ def message_of(message: Message) -> dict[str, Any]:
         result["tool_calls"] = []
     for call in message.tool_calls:
         try:
-            arguments = json.loads(call.closed_arguments())
+            arguments = value_of(call.closed_arguments())
         except ValueError:
             arguments = call.arguments
         written: dict[str, Any] = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
@@ -180,17 +194,26 @@ def _tools(tools: Sequence[dict[str, Any] | Callable[..., Any]] | None) -> Tools
     return Tools(listed)
 
 
-def _template(owner: Any, wanted: str | None) -> str | None:
+def _template(tokenizer: Any, owner: Any, wanted: str | None) -> str | None:
     """The text of the chat template: the wanted one, or the default. Some tokenizers have several by name."""
-    template = getattr(owner, "chat_template", None)
-    if isinstance(template, dict):
-        if wanted is not None and wanted in template:
-            return str(template[wanted])
-        # The one for tools also renders conversations without tools.
-        template = template.get("tool_use") or template.get("default")
+    templates: list[Any] = [getattr(which, "chat_template", None) for which in (tokenizer, owner)]
     if wanted is not None:
-        return wanted
-    return template if isinstance(template, str) and template else None
+        named = [template for template in templates if isinstance(template, dict)]
+        for by_name in named:
+            if wanted in by_name:
+                return str(by_name[wanted])
+        if "{" in wanted:
+            return wanted
+        names = ", ".join(sorted({str(name) for by_name in named for name in by_name}))
+        known = f"the tokenizer's names are {names}" if names else "the tokenizer has no named templates"
+        raise RequestError(f"chat_template: {wanted!r} is no template and no name of one; {known}")
+    for template in templates:
+        if isinstance(template, dict):
+            # The one for tools also renders conversations without tools.
+            template = template.get("tool_use") or template.get("default")
+        if isinstance(template, str) and template:
+            return template
+    return None
 
 
 def _token(owner: Any, name: str) -> str | None:

@@ -133,6 +133,34 @@ def test_without_tools_calls_are_text() -> None:
     assert server().whole(OUTPUT, request) == server().streamed([OUTPUT], request)
 
 
+def test_no_marker_is_content_where_a_call_follows_the_reasoning() -> None:
+    request = request_of(None, PROMPT, None)
+    for begin, thought in (("<think>\nHm, é.\n</think>\n\n", "Hm, é."), ("<think>Hm.</think>", "Hm."), ("<think>\n\n</think>\n\n", "")):
+        for cut in cuts(begin + CALL):
+            read = server().streamed(cut, request)
+            assert (read.reasoning, read.content, read.calls) == (thought, CALL, [])
+        assert server().whole(begin + CALL, request) == server().streamed([begin + CALL], request)
+
+
+def test_reasoning_is_taken_out_where_it_stands() -> None:
+    """The text of the reasoning also stands in the markup beside it."""
+    from unjinja._spans import places
+
+    assert places("[EOS]S", ["S"]) == [(5, 6)]
+    assert places("\n\n<think>", ["\n"]) == [(0, 1)]
+    assert places("a[/x]b", ["a", "b"]) == [(0, 1), (5, 6)]
+    assert places("}", ["gone"]) == [(0, 0)]
+    path = ROOT / "templates" / "section_tags.jinja"
+    served, model = server(path.read_text(encoding="utf-8")), load(path)
+    # A call that breaks off is text, and is known as such only behind the next marker.
+    output = "<think>\nHm.</think><｜call▁begin｜>i<think>in it"
+    expected = plain(model.parse(output, tools=WEATHER, prompt="<｜User｜>?<｜Assistant｜>"))
+    assert expected[1] == "<｜call▁begin｜>i"
+    request = request_of(WEATHER, "<｜User｜>?<｜Assistant｜>", None)
+    for cut in cuts(output):
+        assert served.streamed(cut, request).plain() == expected, cut
+
+
 def test_a_tool_that_was_not_offered() -> None:
     output = f"A.\n{CALL.replace('get_weather', 'get_time')}\nB.\n{CALL}"
     request = request_of(WEATHER, PROMPT, None)

@@ -122,6 +122,18 @@ def test_no_call_is_lost_where_none_is_wanted(servers: dict[str, Server]) -> Non
     assert both_ways(servers["tools"], output, tool_choice="none")["content"].endswith(f"I look.\n{CALL}\nDone.")
 
 
+def test_no_marker_is_content_where_a_call_follows_the_reasoning(servers: dict[str, Server]) -> None:
+    for begin, thought in (("<think>\nRain?\n</think>\n\n", "Rain?"), ("<think>Rain?</think>", "Rain?"), ("<think>\n\n</think>\n\n", "")):
+        expected = message(f"{CALL}\nDone.", thought)
+        assert both_ways(servers["both"], f"{begin}{CALL}\nDone.", tool_choice="none") == expected
+        assert both_ways(servers["reasoning"], f"{begin}{CALL}\nDone.") == expected
+    opened = both_ways(servers["both"], f"Rain?\n</think>\n\n{CALL}", PROMPT + "<think>\n", tool_choice="none")
+    assert opened == message(CALL, "Rain?")
+    # Behind an answer, the marker is text.
+    late = both_ways(servers["reasoning"], f"<think>\nRain?\n</think>\n\nHi.</think>{CALL}")
+    assert late == message(f"Hi.</think>{CALL}", "Rain?")
+
+
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "get_weather"}}])
 def test_a_call_that_was_demanded_comes_in_the_models_own_format(servers: dict[str, Server], choice: Any) -> None:
     for parsers, reasoning in (("both", "Rain?"), ("tools", "")):
@@ -202,14 +214,22 @@ def test_nothing_is_constrained_where_nothing_is_promised(servers: dict[str, Ser
     assert adjusted(servers["both"], tool_choice="none").structured_outputs is None
 
 
-def test_the_grammar_is_ours_and_begins_behind_the_reasoning(servers: dict[str, Server]) -> None:
+NAMED = {"type": "function", "function": {"name": "get_weather"}}
+
+
+@pytest.mark.parametrize("choice", ["required", NAMED])
+def test_the_grammar_is_ours_and_has_the_reasoning(servers: dict[str, Server], choice: Any) -> None:
     bad = CALL.replace('"Paris"', "7")
-    for prompt in (PROMPT, PROMPT + "<think>\n", PROMPT + "<think>\n\n</think>\n\n"):
-        request = adjusted(servers["both"], prompt, tool_choice="required")
-        assert accepts(request, "\n\n" + CALL), prompt
-        assert not accepts(request, "\n\n" + bad)
-        assert not accepts(request, "\n\nNo.")
-    # Without a reasoning parser, vLLM constrains the output from its first token on.
+    opened, closed = PROMPT + "<think>\n", PROMPT + "<think>\n\n</think>\n\n"
+    for prompt, begins in ((PROMPT, ("", "<think>\nRain?\n</think>\n\n")), (opened, ("", "Rain?\n</think>\n\n")), (closed, ("",))):
+        request = adjusted(servers["both"], prompt, tool_choice=choice)
+        # vLLM asks the request, and then begins the grammar with the first token.
+        assert request.resolve_reasoning_ended(None, []) is True
+        for begin in begins:
+            assert accepts(request, begin + CALL), (prompt, begin)
+            assert not accepts(request, begin + bad)
+            assert not accepts(request, begin + "No.")
+    # Without a reasoning parser, it always does.
     alone = adjusted(servers["tools"], tool_choice="required")
     assert accepts(alone, f"<think>\nRain?\n</think>\n\n{CALL}") and not accepts(alone, "<think>\nRain?\n</think>\n\nNo.")
 
@@ -219,6 +239,72 @@ def test_strict_tools_are_constrained_where_the_model_decides(servers: dict[str,
     strict[0]["function"]["strict"] = True
     request = adjusted(servers["both"], tools=strict)
     assert accepts(request, "Sunny.") and accepts(request, CALL) and not accepts(request, CALL.replace("city", "town"))
+
+
+def test_a_grammar_that_is_joined_with_a_structured_output_begins_behind_the_reasoning(servers: dict[str, Server]) -> None:
+    strict = json.loads(json.dumps(WEATHER))
+    strict[0]["function"]["strict"] = True
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+    wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    for prompt in (PROMPT, PROMPT + "<think>\n"):
+        request = adjusted(servers["both"], prompt, tools=strict, response_format=wanted)
+        assert request.resolve_reasoning_ended(None, []) is None
+        assert accepts(request, CALL) and accepts(request, '{"a": 1}')
+        assert not accepts(request, "No.")
+
+
+class Engine:
+    """What vLLM's engine does with the grammar of a request and the tokens of an output, one token in a step."""
+
+    def __init__(self, server: Server, request: Any, prompt: str) -> None:
+        from types import SimpleNamespace
+
+        import xgrammar
+        from vllm.v1.structured_output import StructuredOutputManager
+
+        from unjinja.vllm import UnjinjaReasoningParser
+
+        self.server, self.prompt = server, server.ids(prompt)
+        info = xgrammar.TokenizerInfo.from_huggingface(server.tokenizer)
+        compiled = xgrammar.GrammarCompiler(info).compile_structural_tag(request.structured_outputs.structural_tag)
+        matcher = xgrammar.GrammarMatcher(compiled)
+        grammar = SimpleNamespace(accept_tokens=lambda _, tokens: all(map(matcher.accept_token, tokens)))
+        parser = server.derenderer.parser(server.tokenizer, request.tools, model_config=server.derenderer.model_config)
+        asked = SimpleNamespace(
+            grammar=grammar,
+            reasoner=UnjinjaReasoningParser(server.tokenizer),
+            reasoning_ended=request.resolve_reasoning_ended(parser, self.prompt),
+            masked_reasoning_end_ids=None,
+        )
+        self.request = SimpleNamespace(
+            use_structured_output=True,
+            structured_output_request=asked,
+            prompt_token_ids=self.prompt,
+            all_token_ids=list(self.prompt),
+            request_id="r",
+        )
+        self.manager = StructuredOutputManager.__new__(StructuredOutputManager)
+        self.manager.enable_in_reasoning = False
+        self.manager.reasoner_cls = UnjinjaReasoningParser
+
+    def accepts(self, output: str) -> bool:
+        """Whether no token of an output is refused, its end included."""
+        for token in self.server.ids(output):
+            self.request.all_token_ids.append(token)
+            if not self.manager.accept_tokens(self.request, [token]):
+                return False
+        return True
+
+
+@pytest.mark.parametrize("choice", ["required", NAMED])
+def test_a_call_without_reasoning_before_it_is_enough(servers: dict[str, Server], choice: Any) -> None:
+    server = servers["both"]
+    for prompt, begin in ((PROMPT, "<think>\nRain?\n</think>\n\n"), (PROMPT + "<think>\n", "Rain?\n</think>\n\n")):
+        for output in (CALL, begin + CALL):
+            request = adjusted(server, prompt, tool_choice=choice, parallel_tool_calls=False)
+            assert Engine(server, request, prompt).accepts(output + EOS), (prompt, output)
+            assert not Engine(server, request, prompt).accepts(output.replace('"Paris"', "7") + EOS)
+            assert not Engine(server, request, prompt).accepts(f"{output}\n{CALL}{EOS}")
 
 
 def test_one_call_where_one_is_wanted(servers: dict[str, Server]) -> None:
@@ -248,6 +334,11 @@ def test_where_reasoning_ends(servers: dict[str, Server], reasoning: Any) -> Non
     assert reasoning.extract_content_ids(output) == output[end:]
     empty = ids("<think>\n\n</think>\n\nYes.")
     assert reasoning.extract_content_ids(empty) == empty[empty.index(ids("</think>")[0]) + 1 :]
+    # Without reasoning, all ids are content.
+    for text in ("Yes.", CALL):
+        assert reasoning.extract_content_ids(ids(text)) == ids(text)
+    called = ids(f"<think>Rain?{CALL}")
+    assert reasoning.extract_content_ids(called) == called[len(ids("<think>Rain?")) :]
 
 
 def test_tokens_that_were_only_proposed(servers: dict[str, Server], reasoning: Any) -> None:

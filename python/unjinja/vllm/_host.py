@@ -1,4 +1,4 @@
-"""What this package uses of vLLM, in one place. All names are public in vLLM 0.33: none begins with an underscore.
+"""What this package uses of vLLM, in one place. All names but one are public in vLLM 0.33.
 
 Without vLLM the modules can still be imported; using them says what is missing.
 """
@@ -97,6 +97,18 @@ def structural_tag(text: str) -> Any:
 def constrains_calls() -> bool:
     """Whether this server constrains calls at all: `VLLM_ENFORCE_STRICT_TOOL_CALLING`."""
     return bool(_of("vllm", "envs").VLLM_ENFORCE_STRICT_TOOL_CALLING)
+
+
+def begins_at_once(request: Any) -> bool:
+    """Has vLLM begin the grammar of a request with the first token of the output, as for grammars that hold the reasoning too.
+    False if this request cannot say so."""
+    if not getattr(request, "include_reasoning", True):
+        return True
+    # Requests have no public field for it. vLLM's parsers whose grammars hold the reasoning set this one.
+    if not hasattr(request, "_grammar_from_parser"):
+        return False
+    request._grammar_from_parser = True
+    return True
 
 
 def logger() -> Any:

@@ -58,6 +58,11 @@ class ReasoningEnd:
             self._push(token)
         return self._end if self._end is not None and self._end <= len(ids) else None
 
+    def content_of(self, ids: Sequence[int]) -> list[int]:
+        """The ids of an output that are no reasoning. An answer without reasoning is content from its first id on."""
+        ids = list(ids)
+        return [] if self.of(ids, len(ids)) is None else ids[self._content :]
+
     def _begin(self, prompt: list[int]) -> None:
         self._prompt = prompt
         self._turn = turn_of(self._model, decode(self._tokenizer, prompt))
@@ -71,6 +76,8 @@ class ReasoningEnd:
         self._tail = ""
         self._reasons = self._open
         self._end: int | None = len(self._prompt) if self._over else None
+        # Where content begins, once reasoning is over. Before that, behind the last token of reasoning.
+        self._content = len(self._prompt)
 
     def _push(self, token: int) -> None:
         self._output.append(token)
@@ -79,13 +86,18 @@ class ReasoningEnd:
         text = self._texts.next(token)
         self._tail = (self._tail + text)[-len(self._marker) - len(text) :] if self._marker else ""
         answers = False
+        behind = len(self._prompt) + len(self._output)
         for event in self._stream.push(text):
             if isinstance(event, Event.Reasoning):
                 self._reasons = True
+                self._content = behind
             answers |= isinstance(event, Event.ToolCallStart) or (isinstance(event, Event.Content) and bool(event.text.strip()))
         channel = self._stream.channel
-        if answers or (channel == "content" and (self._reasons or (self._marker and self._marker in self._tail))):
-            self._end = len(self._prompt) + len(self._output)
+        is_marked = channel == "content" and (self._reasons or (self._marker != "" and self._marker in self._tail))
+        if answers or is_marked:
+            self._end = behind
+        if is_marked:
+            self._content = behind
         self._reasons |= channel == "reasoning"
 
 

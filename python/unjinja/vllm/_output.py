@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._lib import Event, Model, OpenAIChunks, Stream
+from .._lib import Event, Model, OpenAIChunks, Span, Stream
 from .._prompt import Prompt
+from .._spans import behind_reasoning, places
 
 Delta = dict[str, Any]
 
@@ -34,6 +35,8 @@ class Output:
         """How the request set the template's switch."""
         self.reasoning = False
         """Whether a reasoning parser takes part. If not, reasoning stays in the content, with its markers."""
+        self.request: Any = None
+        """The request, once the reasoning parser has seen it."""
         self.parsed: Whole | None = None
         """What the reasoning parser read, for the tool parser."""
         self._reader: _Chunks | _CallsAsText | None = None
@@ -60,9 +63,13 @@ class Output:
         """Reads on. What the first piece says about `calls` holds."""
         if self._reader is None:
             stream = self.model.stream(**self.options())
-            self._reader = _Chunks(stream) if calls else _CallsAsText(stream)
+            self._reader = _Chunks(stream) if calls else _CallsAsText(stream, self._markers())
             self._begun = self._begun_by_prompt()
         return self._written(self._reader.push(text), text)
+
+    def _markers(self) -> tuple[str, str]:
+        """The markers that are no text; empty where reasoning stays in the content."""
+        return (self.model.reasoning_markers if self.reasoning else None) or ("", "")
 
     def finish(self) -> Delta | None:
         """Reads the end of a streamed output: what was held back."""
@@ -114,42 +121,46 @@ class _Chunks:
 class _CallsAsText:
     """Writes a stream as deltas in which calls are content, as the model wrote them. From the first call on, all is content."""
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-        self._held = ""
+    def __init__(self, stream: Stream, markers: tuple[str, str]) -> None:
+        self._stream, self._markers = stream, markers
+        # What was pushed and is not settled.
+        self._waiting = ""
+        # Markup behind the last text.
+        self._markup = ""
+        self._answers = False
         self._called = False
 
     def push(self, text: str) -> Delta | None:
         if self._called:
             return _joined([{"content": text}])
-        parts: list[Delta | None] = []
-        for at, character in enumerate(text):
-            # One character at a time, because an event does not say where it stands in the text.
-            self._held += character
-            parts.extend(self._take(self._stream.push(character)))
-            if self._called:
-                parts.append({"content": self._held + text[at + 1 :]})
-                break
-        return _joined(parts)
+        self._waiting += text
+        return self._take(self._stream.push_spans(text))
 
     def finish(self) -> Delta | None:
-        return None if self._called else _joined(self._take(self._stream.finish()))
+        return None if self._called else self._take(self._stream.finish_spans())
 
-    def _take(self, events: Sequence[Event]) -> list[Delta | None]:
+    def _take(self, spans: Sequence[Span]) -> Delta | None:
         parts: list[Delta | None] = []
-        for event in events:
-            if isinstance(event, Event.ToolCallStart):
-                self._called = True
+        for span in spans:
+            self._waiting = self._waiting[len(span.text) :]
+            texts: list[str] = []
+            for event in span.events:
+                if isinstance(event, Event.ToolCallStart):
+                    self._called = True
+                    break
+                if isinstance(event, (Event.Reasoning, Event.Content)):
+                    self._answers = isinstance(event, Event.Content)
+                    parts.append({"content" if self._answers else "reasoning": event.text})
+                    texts.append(event.text)
+            if texts:
+                self._markup = ""
+            self._markup += span.text[places(span.text, texts)[-1][1] :] if texts else span.text
+            if self._called:
+                # Behind an answer, markup is no marker of reasoning.
+                markup = self._markup if self._answers else behind_reasoning(self._markup, self._markers)
+                parts.append({"content": markup + self._waiting})
                 break
-            if isinstance(event, Event.Reasoning):
-                parts.append({"reasoning": event.text})
-            elif isinstance(event, Event.Content):
-                parts.append({"content": event.text})
-            else:
-                continue
-            # What stands behind the delivered text is still held back.
-            self._held = self._held[self._held.rfind(event.text) + len(event.text) :] if event.text in self._held else ""
-        return parts
+        return _joined(parts)
 
 
 def _joined(parts: Sequence[Delta | None]) -> Delta | None:

@@ -79,8 +79,7 @@ class UnjinjaReasoningParser(ReasoningParser):
 
     def extract_content_ids(self, input_ids: list[int]) -> list[int]:
         """The ids behind the reasoning."""
-        end = self._end.of(input_ids, len(input_ids))
-        return [] if end is None else list(input_ids[end:])
+        return self._end.content_of(input_ids)
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """How many of the ids of an output are reasoning."""
@@ -90,7 +89,8 @@ class UnjinjaReasoningParser(ReasoningParser):
 
     def adjust_request(self, request: Any) -> Any:
         """Keeps the markers in the text."""
-        return keep_markers(super().adjust_request(request))
+        self.output.request = keep_markers(super().adjust_request(request))
+        return self.output.request
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
         """Reads a whole output, also for the tool parser."""

@@ -48,8 +48,8 @@ class UnjinjaToolParser(ToolParser):
     def get_structural_tag(self, request: Any, *, reasoning: bool = False, strict_level: Any = None) -> Any:
         """The grammar of the calls that this request may make, with the schemas of all tools. None if nothing is promised.
 
-        Where a reasoning parser takes part, vLLM lets the model reason first and begins the grammar behind it. Else the
-        grammar has the reasoning.
+        The grammar has the reasoning and begins with the first token. A copy of the request says that vLLM joins the grammar
+        with that of a structured output, which begins behind the reasoning: so does this one then.
         """
         choice = _choice(request.tool_choice)
         tools = tools_of(request.tools)
@@ -57,7 +57,8 @@ class UnjinjaToolParser(ToolParser):
             return None
         model, turn = self.output.model, self.output.turn
         options: dict[str, Any] = {"thinking": self.output.thinking, "prompt": turn}
-        if self._shared and not reasoning and getattr(request, "include_reasoning", True):
+        is_own = request is self.output.request
+        if self._shared and not reasoning and not (is_own and _host.begins_at_once(request)):
             options = {"thinking": False, "prompt": self._behind_reasoning(turn)}
         parallel = getattr(request, "parallel_tool_calls", None) is not False
         grammar = model.grammar(tools, "xgrammar", tool_choice=choice, parallel_tool_calls=parallel, **options)
