@@ -202,7 +202,7 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Result<(), Failure> {
         (error(Model::from_file(folder.join("none.jinja"))), "none.jinja", "No such file", "check the path"),
         (error(Model::from_file(folder.join("none.toml"))), "none.toml", "No such file", "check the path"),
         (error(Model::from_gguf(folder.join("none.gguf"))), "none.gguf", "No such file", "check the path"),
-        (error(Model::from_gguf(folder.join("good.jinja"))), "good.jinja", "no", "`from_file`"),
+        (error(Model::from_gguf(folder.join("good.jinja"))), "good.jinja", "no", "as a file or a folder"),
         (
             error(Model::from_gguf(gguf("bare.gguf"))),
             "bare.gguf",

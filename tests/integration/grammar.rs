@@ -214,10 +214,15 @@ fn what_cannot_be_had_is_an_error() -> Result<(), Failure> {
         let error = error.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(expected), "{error:?}, not {expected:?}");
     }
-    for (tools, choice) in [(&Tools::empty(), ToolChoice::Auto), (&Tools::empty(), ToolChoice::None)] {
-        let grammar = unjinja_grammar::grammar(calls.parser.program(), Some(tools), &choose(choice))?;
-        assert_eq!((grammar.text.as_str(), grammar.lazy), ("", false));
-    }
+    // Without tools there is nothing to constrain, unless calls are forbidden.
+    let none = Tools::empty();
+    let free = unjinja_grammar::grammar(calls.parser.program(), Some(&none), &choose(ToolChoice::Auto))?;
+    assert_eq!((free.text.as_str(), free.lazy), ("", false));
+    let forbidden = unjinja_grammar::grammar(calls.parser.program(), Some(&none), &choose(ToolChoice::None))?;
+    let answers = ["An answer.", "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>"];
+    let rules = load(&forbidden)?;
+    let [answer, call] = answers.map(|text| refuses(&forbidden, &rules, text));
+    assert!(answer?.is_none() && call?.is_some() && !forbidden.lazy);
     Ok(())
 }
 
