@@ -236,7 +236,7 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Result<(), Failure> {
             "remove alternatives",
         ),
         (refused, "template.jinja:1", "not this", "the template refuses it"),
-        (bare, "template", "has no template", "Loader::committed_spec"),
+        (bare, "template", "has no template", "from its chat template"),
     ];
     for (error, place, cause, next) in cases {
         let text = error.to_string();
