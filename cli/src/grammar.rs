@@ -166,7 +166,8 @@ fn print(grammar: &Grammar, format: Format) -> Done {
     Ok(())
 }
 
-/// A special token from `TEXT` or `TEXT=ID`. A text may itself hold the character `=`, but not end in a word behind one.
+/// A special token from `TEXT` or `TEXT=ID`. A text may hold the character `=`. If it ends in `=` and a word, the word is taken
+/// for the id.
 fn special_token(given: &str) -> Result<SpecialToken, String> {
     let word = |id: &str| !id.is_empty() && id.chars().all(|char| char.is_alphanumeric() || "+-._".contains(char));
     let token = match given.rsplit_once('=') {

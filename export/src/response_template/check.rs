@@ -183,13 +183,12 @@ impl Probes<'_> {
         let mut findings = Vec::new();
         let mut add = |kind, output: String, written: Message| {
             let read = self.read(&output, &arguments);
-            let has_text = |reading: &Reading, text: &str| text.is_empty() || reading.content.contains(text);
             let is_right = read.as_ref().is_ok_and(|reading| match kind {
-                FindingKind::CutCall => has_text(reading, &written.content),
+                FindingKind::CutCall => reading.content.contains(&written.content),
                 FindingKind::CallInReasoning => reading.calls.len() == 1,
                 FindingKind::TextAroundCall => {
-                    let after = written.content.strip_prefix(BEFORE).unwrap_or_default();
-                    reading.calls.len() == 1 && has_text(reading, BEFORE) && has_text(reading, after)
+                    let mut texts = [BEFORE, AFTER].into_iter().filter(|text| written.content.contains(text));
+                    reading.calls.len() == 1 && texts.all(|text| reading.content.contains(text))
                 }
                 _ => is_same(reading, &written),
             });
@@ -206,9 +205,12 @@ impl Probes<'_> {
             add(FindingKind::CutCall, format!("{head}{cut}"), Message::default());
         } else {
             let before = self.answer(BEFORE, true);
-            let after = if has_headers { "" } else { AFTER };
-            let around = format!("{head}{before}{call}{}", self.answer(after, false));
-            add(FindingKind::TextAroundCall, around, with_text(format!("{BEFORE}{after}"), one()));
+            // A message with a header ends with its call.
+            let (after, texts) = match has_headers {
+                true => (String::new(), BEFORE.to_owned()),
+                false => (self.answer(AFTER, false), format!("{BEFORE}{AFTER}")),
+            };
+            add(FindingKind::TextAroundCall, format!("{head}{before}{call}{after}"), with_text(texts, one()));
             let mention = format!("The text {marker} begins a call.");
             let output = format!("{head}{}", self.answer(&mention, false));
             add(FindingKind::MentionedMarker, output, with_text(mention, Vec::new()));
@@ -227,9 +229,6 @@ impl Probes<'_> {
 
     /// A text as the format writes an answer: before a call, or at the end of a turn.
     fn answer(&self, text: &str, before_call: bool) -> String {
-        if text.is_empty() {
-            return String::new();
-        }
         let content = &self.spec.content;
         let header = &content.header;
         match (header.answers.last().filter(|_| !header.channel.is_empty()), content.mode) {

@@ -177,6 +177,7 @@ impl Io<'_> {
             if std::mem::take(&mut starts) {
                 match L::starts(quote.as_bytes(), rest) {
                     Some(true) => {}
+                    // The output ends inside the beginning of a value.
                     None if last => {}
                     None if to == end => {
                         readers.reading = Reading::Nothing;

@@ -304,7 +304,7 @@ impl Translator {
                 while self.structure(Sign::Byte(held[0]), out) == 0 {}
                 self.again_from(quote, &held[1..], out);
             }
-            // Only if `starts` was not asked.
+            // No value begins here. Who needs the bytes that were held back asks `starts` first.
             At::Before => {
                 self.matched = 0;
                 self.malformed = true;

@@ -83,8 +83,9 @@ impl Maker<'_> {
     /// What closes a region. Where the format writes nothing after a call, that is what comes next: another call, the end of
     /// the turn, or the end of the output.
     ///
-    /// Readers take a marker as soon as it is certain, and it is certain once text follows that it does not match. So no part
-    /// at the end of a marker may be missing, and none may match the end of the text wherever that is.
+    /// A reader that streams takes a marker as soon as more text follows. So a marker has no optional end: it would be taken without
+    /// its end. And `$` stands only behind the last character of a call: elsewhere it matches at the end of each piece, and the reader
+    /// would not wait for the rest of a marker.
     fn close(&self, close: &str, next_call: &str, last: &str) -> Option<Mark> {
         let tools = &self.spec.tools;
         let (separator, section_end) = (tools.separator.as_str(), tools.section_end.as_str());
