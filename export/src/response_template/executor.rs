@@ -445,4 +445,20 @@ mod tests {
         assert_eq!(executor.feed("ab x y").map_err(|error| error.kind), Err(ErrorKind::RanAway));
         Ok(())
     }
+
+    /// The error names the key whose pattern takes too many steps.
+    #[test]
+    fn a_pattern_that_runs_away_is_named() -> Result<(), Box<dyn std::error::Error>> {
+        const SLOW: &str = r"(?:\w|[a-z]|\s|.)*$x(?<=(a|b)*)";
+        let open = serde_json::json!({"tool_calls": {"open_pattern": SLOW, "close": "</c>"}, "content": {}});
+        let close = serde_json::json!({"content": {"close_pattern": SLOW}});
+        for (fields, key) in [(open, "`open_pattern`"), (close, "`close_pattern`")] {
+            let json = serde_json::json!({"start_anchor": "<a>", "fields": fields});
+            let template = ResponseTemplate::from_json(&json)?;
+            let mut executor = Executor::new(&template, Dialect::Transformers, "", &[])?;
+            let error = executor.feed(&"abcdefgh ".repeat(20)).err().ok_or("it does not run away")?;
+            assert!(error.kind == ErrorKind::RanAway && error.to_string().contains(key), "{error}");
+        }
+        Ok(())
+    }
 }
