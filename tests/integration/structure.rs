@@ -15,7 +15,7 @@ const GENERATED: &str = "generated/src/models";
 /// The folders of all packages, relative to the root; the root itself is `""`.
 fn packages() -> Result<Vec<String>, Failure> {
     let mut packages = vec![String::new()];
-    for parent in ["", "dev", "examples"] {
+    for parent in ["", "dev", "examples", "integrations"] {
         for entry in fs::read_dir(root().join(parent))? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             let folder = Path::new(parent).join(&name);

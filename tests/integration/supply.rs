@@ -71,7 +71,7 @@ fn no_crate_of_ours_may_hold_unsafe_code() -> Result<(), Failure> {
 }
 
 /// The package whose macros write unsafe code: it may not forbid that, but its own code must have none.
-const BINDINGS: &str = "python/Cargo.toml";
+const BINDINGS: &str = "integrations/python/Cargo.toml";
 
 /// A version number as cargo writes it, in a form that can be compared.
 fn version(text: &str) -> [u64; 3] {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 
-#[path = "../../../server/tests/proxy/replay.rs"]
+#[path = "../../../integrations/server/tests/proxy/replay.rs"]
 mod replay;
 
 use std::io::Write;

@@ -33,7 +33,7 @@ async fn the_official_clients_get_valid_calls() -> Result<(), Failure> {
     }
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut command = tokio::process::Command::new(python);
-    command.arg(here.join("tests/proxy_clients.py")).arg(here.join("../../server/tests"));
+    command.arg(here.join("tests/proxy_clients.py")).arg(here.join("../../integrations/server/tests"));
     // A proxy of this machine is not asked for an address of its own.
     command.env("NO_PROXY", "127.0.0.1").env("PYTHONDONTWRITEBYTECODE", "1").kill_on_drop(true);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;

@@ -20,12 +20,12 @@ def test_docstrings() -> None:
 
 
 def test_the_readme() -> None:
-    result = doctest.testfile(str(ROOT / "python" / "README.md"), module_relative=False, encoding="utf-8")
+    result = doctest.testfile(str(ROOT / "integrations" / "python" / "README.md"), module_relative=False, encoding="utf-8")
     assert result.failed == 0 and result.attempted >= 10
 
 
 def test_the_three_lines_of_the_readme() -> None:
-    text = (ROOT / "python" / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "integrations" / "python" / "README.md").read_text(encoding="utf-8")
     code = text.split("```python\n", 1)[1].split("```", 1)[0]
     assert len(code.splitlines()) == 3
     names = {"output": "<think>\nHm.\n</think>\n\nYes.", "tools": WEATHER}

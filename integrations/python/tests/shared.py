@@ -11,7 +11,7 @@ import pytest
 
 import unjinja
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = sorted((ROOT / "templates").glob("*.jinja"))
 CORPUS = ROOT.parent / "shared" / "corpus"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock, patch
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "python" / "tests"))
+ROOT = Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(ROOT / "integrations" / "python" / "tests"))
 
 from sglang.srt.entrypoints.openai.protocol import ChatCompletionRequest, Tool  # noqa: E402
 from sglang.srt.function_call.function_call_parser import FunctionCallParser  # noqa: E402

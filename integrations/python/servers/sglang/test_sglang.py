@@ -291,7 +291,7 @@ def test_the_entry_point_registers_the_names(monkeypatch: pytest.MonkeyPatch, tm
     metadata = tmp_path / "unjinja-0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: unjinja\nVersion: 0\n", encoding="utf-8")
-    declared = (ROOT / "python" / "pyproject.toml").read_text(encoding="utf-8")
+    declared = (ROOT / "integrations" / "python" / "pyproject.toml").read_text(encoding="utf-8")
     assert '[project.entry-points."sglang.srt.plugins"]\nunjinja = "unjinja.sglang:register"' in declared
     (metadata / "entry_points.txt").write_text("[sglang.srt.plugins]\nunjinja = unjinja.sglang:register\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))

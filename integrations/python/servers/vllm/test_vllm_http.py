@@ -77,7 +77,7 @@ def entry_point(place: Path) -> Path:
     try:
         distribution("unjinja")
     except PackageNotFoundError:
-        project = tomllib.loads((ROOT / "python/pyproject.toml").read_text(encoding="utf-8"))["project"]
+        project = tomllib.loads((ROOT / "integrations/python/pyproject.toml").read_text(encoding="utf-8"))["project"]
         info = made / "unjinja-0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: unjinja\nVersion: 0\n", encoding="utf-8")
