@@ -1,8 +1,6 @@
 //! `unjinja check` finds what changed, says whether the change breaks parsers, finds overlay keys that change nothing, and
 //! prints a command that accepts the changes.
 
-mod support;
-
 use std::error::Error;
 use std::fs;
 
@@ -25,7 +23,8 @@ struct Committed {
 
 impl Committed {
     fn new(name: &str, template: &str) -> Result<Self, Failure> {
-        let committed = Self { place: support::place("check", name)?, template: format!("templates/{template}.jinja") };
+        let committed =
+            Self { place: crate::support::place("check", name)?, template: format!("templates/{template}.jinja") };
         committed.place.write(&committed.template, &fs::read(root().join(&committed.template))?)?;
         committed.place.run("mkdir specs", b"")?;
         let written = committed.check("--write")?;

@@ -6,8 +6,6 @@
 //! standard input of the commands. `\xNN` in a text is that byte. The commands run in a folder that holds these files
 //! and nothing else.
 
-mod support;
-
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +42,7 @@ fn commands_print_what_is_expected() -> Result<(), Box<dyn Error>> {
 
 /// Runs one case. Returns what its commands printed and their exit codes.
 fn run(name: &str, case: &str) -> Result<String, Box<dyn Error>> {
-    let place = support::place("commands", name)?;
+    let place = crate::support::place("commands", name)?;
     let end = case.find("\n-- ").map_or(case.len(), |at| at + 1);
     let (commands, rest) = case.split_at(end);
     let mut input = Vec::new();

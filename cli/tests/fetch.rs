@@ -1,14 +1,10 @@
 //! `unjinja fetch` with a small Hub on loopback: what it writes, what it requests, and its errors.
 #![cfg(feature = "fetch")]
 
-#[path = "support/hub.rs"]
-mod hub;
-mod support;
-
 use std::error::Error;
 use std::fs;
 
-use hub::{Answer, COMMIT, Hub};
+use crate::support::hub::{Answer, COMMIT, Hub};
 use serde_json::{Value, json};
 use unjinja_testkit::commands::{Place, Said};
 use unjinja_testkit::root;
@@ -35,7 +31,7 @@ struct Scene {
 
 impl Scene {
     fn new(name: &str, manifest: &str) -> Result<Self, Box<dyn Error>> {
-        let place = support::place("fetch", name)?;
+        let place = crate::support::place("fetch", name)?;
         place.write("sources.toml", manifest.as_bytes())?;
         Ok(Self { hub: Hub::start()?, place })
     }

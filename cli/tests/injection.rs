@@ -1,8 +1,6 @@
 //! Text from a hostile template cannot break out of the place where a command prints it: a terminal, a page, an SVG, an
 //! annotation of a workflow, a summary in Markdown, TOML, Rust.
 
-mod support;
-
 use std::error::Error;
 use std::fs;
 use unjinja_testkit::commands::Place;
@@ -25,7 +23,7 @@ fn moves(text: &str) -> bool {
 }
 
 fn place() -> Result<Place, Failure> {
-    let place = support::place("injection", "all")?;
+    let place = crate::support::place("injection", "all")?;
     let template = fs::read_to_string(root().join("templates/hermes.jinja"))?;
     let hostile = template.replace("'<tool_call>\\n{", &format!("'<tool_call {HOSTILE}>\\n{{"));
     assert_ne!(template, hostile);

@@ -1,7 +1,5 @@
 //! The JSON that the commands print matches `docs/json/*.schema.json`, for good input and bad.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
@@ -108,7 +106,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
 const WITHOUT_JSON: &[&str] = &["completions", "help", "serve"];
 
 fn place() -> Result<Place, Failure> {
-    let place = support::place("json", "all")?;
+    let place = crate::support::place("json", "all")?;
     for name in ["hermes", "qwen3", "counted_ids", "no_tools"] {
         place.write(&format!("templates/{name}.jinja"), &fs::read(root().join(format!("templates/{name}.jinja")))?)?;
     }
@@ -249,7 +247,7 @@ fn the_shapes_are_closed() -> Result<(), Failure> {
 /// Every command has `--format json`, and is among those above.
 #[test]
 fn every_command_has_it() -> Result<(), Failure> {
-    let place = support::place("json", "help")?;
+    let place = crate::support::place("json", "help")?;
     let help = place.run("unjinja --help", b"")?.stdout;
     let list = help.split_once("Commands:\n").and_then(|(_, rest)| rest.split_once("\n\n")).ok_or("no commands")?.0;
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();

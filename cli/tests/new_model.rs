@@ -4,8 +4,6 @@
 //! A fenced block whose info names a file is that file. In a block `console`, a line `$ COMMAND` is a command (see
 //! `unjinja_testkit::commands`), and what follows up to the next one is what it prints.
 
-mod support;
-
 use std::error::Error;
 use std::fs;
 use unjinja_testkit::root;
@@ -14,7 +12,7 @@ use unjinja_testkit::root;
 fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
     let path = root().join("docs/new-model.md");
     let written = fs::read_to_string(&path)?;
-    let place = support::place("new_model", "walk")?;
+    let place = crate::support::place("new_model", "walk")?;
     let (mut walked, mut commands) = (String::new(), 0);
     let mut lines = written.lines();
     while let Some(line) = lines.next() {
@@ -56,7 +54,7 @@ fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
 fn the_workflow_that_watches_templates_is_understood() -> Result<(), Box<dyn Error>> {
     let page = fs::read_to_string(root().join("docs/watch-templates.md"))?;
     let workflow = page.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```")).ok_or("no workflow")?.0;
-    let place = support::place("new_model", "workflow")?;
+    let place = crate::support::place("new_model", "workflow")?;
     place.write("templates/hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
     place.write("specs/.keep", b"")?;
     place.write("sources.toml", b"[[source]]\nname = \"hermes\"\nnot_fetched = \"our own\"\n")?;

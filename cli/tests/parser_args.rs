@@ -1,8 +1,6 @@
 //! The flags `--model`, `--spec` and `--overlay` and the overlay beside a template, with every command that takes a
 //! template: each is applied by the same rules, and conflicts are wrong usage.
 
-mod support;
-
 use std::fs;
 
 use unjinja_testkit::commands::Place;
@@ -141,7 +139,7 @@ const WRONG: &[Case] = &[
 ];
 
 fn place(name: &str) -> Result<Place, Failure> {
-    let place = support::place("parser_args", name)?;
+    let place = crate::support::place("parser_args", name)?;
     for template in ["hermes", "qwen3"] {
         let file = format!("{template}.jinja");
         place.write(&file, &fs::read(root().join("templates").join(&file))?)?;

@@ -2,9 +2,6 @@
 #![cfg(all(feature = "serve", unix))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 
-#[path = "support/upstream.rs"]
-mod upstream;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -12,11 +9,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::support::upstream::Upstream;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use unjinja_testkit::root;
-use upstream::Upstream;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 

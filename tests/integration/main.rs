@@ -22,6 +22,7 @@ mod render_corpus;
 mod render_labels;
 mod round_trips;
 mod structure;
+mod suites;
 mod supply;
 mod support;
 mod templates;

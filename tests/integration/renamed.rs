@@ -19,6 +19,7 @@ use serde_json::Value;
 use unjinja_analyzer::{Naming, analyze};
 use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
+use unjinja_testkit::{sample, whole};
 
 use names::{Name, Renaming, each_marker, names_of};
 use space::{commented, spaced};
@@ -169,7 +170,7 @@ fn experiment(file: &str, source: &str, contexts: &[Value]) -> Result<Option<Rep
     Ok(Some(report))
 }
 
-/// All templates of the corpus: file names and texts.
+/// Templates of the corpus, file names and texts: a sample, and all where the tests run whole.
 fn templates(corpus: &Path) -> Result<Vec<(String, String)>, Failure> {
     let mut found = Vec::new();
     for folder in ["templates", "wild/templates", "wide/templates"] {
@@ -181,7 +182,7 @@ fn templates(corpus: &Path) -> Result<Vec<(String, String)>, Failure> {
             found.push((file, fs::read_to_string(&path)?));
         }
     }
-    Ok(found)
+    Ok(sample(found, 6).collect())
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn a_spec_depends_on_what_a_template_writes_and_not_on_its_words() -> Result<(),
         println!("{rewrite:?}: {tried} compared, {differ} differ; {wrong} rewrites changed the renders");
         assert!(tried * 10 >= analysed * 9, "{rewrite:?} was compared for only {tried} of {analysed} templates");
     }
-    let stale = KNOWN.iter().filter(|(_, file, _)| !reports.contains_key(file));
+    let stale = KNOWN.iter().filter(|(_, file, _)| whole() && !reports.contains_key(file));
     problems.extend(stale.map(|(_, file, _)| format!("{file} is in KNOWN and not in the corpus")));
     assert!(with_names * 10 >= analysed * 9, "only {with_names} of {analysed} templates got other names");
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));

@@ -40,9 +40,8 @@ fn what_templates_write_comes_back() -> Result<(), Failure> {
     let parsers: BTreeMap<_, Interpreter> =
         specs.iter().filter_map(|(key, (_, spec))| Some((key.clone(), interpreter(spec.as_ref()?).ok()?))).collect();
     let tools: Value = serde_json::from_str(&fs::read_to_string(corpus.join("turn_tools.json"))?)?;
-    let (mut turns, mut wrong) = (0, BTreeMap::<&str, (usize, String)>::new());
-    let text = fs::read_to_string(corpus.join("turns.jsonl"))?;
-    let rows: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let (mut count, mut wrong) = (0, BTreeMap::<&str, (usize, String)>::new());
+    let rows = turns::turns(&corpus)?;
     for row in &rows {
         let [folder, file, output] = ["folder", "template", "output"].map(|key| row[key].as_str().unwrap_or(""));
         let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);
@@ -52,7 +51,7 @@ fn what_templates_write_comes_back() -> Result<(), Failure> {
         if let Some(on) = row["enable_thinking"].as_bool() {
             options = options.thinking(on);
         }
-        turns += 1;
+        count += 1;
         let parser = parsers.get(&(folder.to_owned(), file.to_owned()));
         let message = parser.map(|parser| parse(parser.clone(), output, &options));
         if !message.as_ref().is_some_and(|message| is_expected(message, &row["expect"])) {
@@ -60,7 +59,7 @@ fn what_templates_write_comes_back() -> Result<(), Failure> {
             entry.0 += 1;
         }
     }
-    assert!(turns > 6_000, "{turns} turns");
+    assert!(count > 8_000, "{count} turns");
     let most = |file: &str| KNOWN.iter().find(|(known, ..)| *known == file).map_or(0, |(_, most, _)| *most);
     let new: Vec<String> = wrong
         .iter()
@@ -69,7 +68,7 @@ fn what_templates_write_comes_back() -> Result<(), Failure> {
         .collect();
     assert!(new.is_empty(), "turns that are not read back:\n{}", new.join("\n"));
     let lost: usize = wrong.values().map(|(count, _)| count).sum();
-    println!("{} of {turns} turns come back", turns - lost);
+    println!("{} of {count} turns come back", count - lost);
     Ok(())
 }
 

@@ -1,4 +1,9 @@
-//! Where the tests of the command line run it.
+//! Where the tests of the command line run it, and servers on loopback that it talks to.
+
+#[cfg(feature = "fetch")]
+pub mod hub;
+#[cfg(all(feature = "serve", unix))]
+pub mod upstream;
 
 use std::path::Path;
 

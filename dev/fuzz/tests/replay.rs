@@ -8,16 +8,18 @@ use std::time::Instant;
 use unjinja::testing::Random;
 use unjinja_fuzz::seeds::{Failure, seeds};
 use unjinja_fuzz::{TARGETS, Target};
+use unjinja_testkit::whole;
 
 /// How many damaged copies of seeds are tried for each target.
 fn copies(target: &Target) -> usize {
-    match target.name {
+    let all = match target.name {
         "analyze" => 40,
         "specs" => 200,
         "schemas" => 1000,
         "render" => 2000,
         _ => 5000,
-    }
+    };
+    if whole() { all } else { all / 4 }
 }
 
 /// Replays all seeds, all former findings, and damaged copies.

@@ -15,11 +15,12 @@ use unjinja_codegen::interpreter;
 use unjinja_grammar::{Grammar, Target, grammar};
 use unjinja_spec::{FormatSpec, Status};
 
-use crate::Failure;
 use crate::grammars::turn_options;
+use crate::{Failure, sample};
 
 /// The folders of templates, and their names in the turns.
-const FOLDERS: [(&str, &str); 3] = [("templates", "templates"), ("wild", "wild/templates"), ("wide", "wide/templates")];
+const FOLDERS: [(&str, &str); 4] =
+    [("templates", "templates"), ("wild", "wild/templates"), ("wide", "wide/templates"), ("late", "late/templates")];
 
 /// Templates by folder and file: the text, and the spec, which is absent where a template cannot be analysed.
 pub type Specs = BTreeMap<(String, String), (String, Option<FormatSpec>)>;
@@ -54,6 +55,21 @@ pub fn specs(corpus: &Path) -> Result<Specs, Failure> {
     Ok(found.into_inner()?)
 }
 
+/// The turns of the corpus: a template, what it writes for a message, and the message.
+///
+/// # Errors
+///
+/// The corpus cannot be read.
+pub fn turns(corpus: &Path) -> Result<Vec<Value>, Failure> {
+    let mut rows = Vec::new();
+    for file in ["turns.jsonl", "turns_late.jsonl"] {
+        for line in fs::read_to_string(corpus.join(file))?.lines() {
+            rows.push(serde_json::from_str(line)?);
+        }
+    }
+    Ok(rows)
+}
+
 /// Templates whose grammar refuses some of the turns with calls that the template writes: how many at most, and why.
 const REFUSED: &[(&str, usize, &str)] = &[(
     "command-a-reasoning-08-2025.jinja",
@@ -78,7 +94,7 @@ impl fmt::Display for Judged {
     }
 }
 
-/// Makes the grammar of each turn with calls whose template is supported. `refuses` says why a grammar does not accept an
+/// Makes the grammar of turns with calls whose template is supported: of a sample, and of all where the tests run whole. `refuses` says why a grammar does not accept an
 /// output.
 ///
 /// # Errors
@@ -108,13 +124,11 @@ pub fn judge_for(
         .collect();
     let tools: Value = serde_json::from_str(&fs::read_to_string(corpus.join("turn_tools.json"))?)?;
     let (mut judged, mut refused) = (Judged::default(), BTreeMap::<String, (usize, String)>::new());
-    for line in fs::read_to_string(corpus.join("turns.jsonl"))?.lines() {
-        let row: Value = serde_json::from_str(line)?;
+    let with_calls =
+        turns(corpus)?.into_iter().filter(|row| !row["expect"]["tool_calls"].as_array().is_none_or(Vec::is_empty));
+    for row in sample(with_calls, 7) {
         let [folder, file, output] = ["folder", "template", "output"].map(|key| row[key].as_str().unwrap_or(""));
         let Some(parser) = parsers.get(&(folder.to_owned(), file.to_owned())) else { continue };
-        if row["expect"]["tool_calls"].as_array().is_none_or(Vec::is_empty) {
-            continue;
-        }
         let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);
         let why =
             match grammar(parser.program(), Some(&Tools::from_openai(offered)?), &turn_options(&row).target(target)) {

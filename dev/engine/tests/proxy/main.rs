@@ -7,7 +7,7 @@ mod generate;
 mod setup;
 mod upstream;
 
-#[path = "../../../../integrations/server/tests/formats/python.rs"]
+#[path = "../../../../integrations/server/tests/python.rs"]
 mod python;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 use unjinja_export::response_template::Dialect;
 use unjinja_testkit::random::Random;
 
-use crate::Failure;
-use crate::python::Reader;
+use super::Failure;
+use super::python::Reader;
 
 /// How many random texts each template of our own gets.
 const RANDOM: usize = 100;

@@ -13,9 +13,9 @@ use unjinja_export::response_template::{Dialect, ResponseTemplate, came_back, ex
 use unjinja_render::Template;
 use unjinja_spec::Overlay;
 
-use crate::Failure;
-use crate::cases;
-use crate::python::Reader;
+use super::Failure;
+use super::cases;
+use super::python::Reader;
 
 /// How many conversations are tried.
 const CONVERSATIONS: u32 = 100;

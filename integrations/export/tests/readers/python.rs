@@ -7,8 +7,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value as Json;
 use unjinja_export::response_template::Dialect;
+use unjinja_testkit::python::environment;
 
-use crate::Failure;
+use super::Failure;
 
 /// The version whose behaviour ours follows.
 const TRANSFORMERS: &str = "transformers==5.23.0";
@@ -101,35 +102,22 @@ fn source(dialect: Dialect) -> Result<String, String> {
     Ok(format!("{}={}", dialect.name(), folder.display()))
 }
 
+/// Where a reader cannot be run.
 fn skip(dialect: Dialect, reason: &str) -> Result<Option<Reader>, Failure> {
-    let required = match dialect {
-        Dialect::Transformers => env::var("UNJINJA_READERS").is_ok_and(|value| value == "required"),
-        _ => env::var_os("UNJINJA_READERS_SOURCES").is_some(),
-    };
-    if required {
+    let reason = format!("{} cannot be run: {reason}", dialect.title());
+    // Who names a folder with the sources of the servers wants them to be run.
+    if dialect != Dialect::Transformers && env::var_os("UNJINJA_READERS_SOURCES").is_some() {
         return Err(reason.into());
     }
-    // Not `eprintln!`: the test harness would capture it and show nothing of a test that passes.
-    writeln!(std::io::stderr(), "SKIPPED: {} cannot be run: {reason}", dialect.title())?;
+    unjinja_testkit::skip(reason, ("UNJINJA_READERS", "required"))?;
     Ok(None)
 }
 
-/// The Python of a virtual environment with transformers and what vLLM's and SGLang's parsers need; it is made once and kept.
+/// The Python of a virtual environment with transformers and what vLLM's and SGLang's parsers need.
 fn python() -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readers");
-    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let run = |program: &Path, arguments: &[&str]| match Command::new(program).args(arguments).output() {
-        Err(error) => Err(format!("{} cannot be started: {error}", program.display())),
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!("{program:?} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr))),
-    };
     let version = TRANSFORMERS.rsplit('=').next().unwrap_or_default();
     let check =
         format!("import msgspec, pydantic, regex, transformers; assert transformers.__version__ == '{version}'");
-    if run(&python, &["-c", &check]).is_err() {
-        run(Path::new("python3"), &["-m", "venv", "--clear", &folder.to_string_lossy()])?;
-        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-        run(&python, &[&install[..], &[TRANSFORMERS, "msgspec>=0.20", "pydantic>=2"]].concat())?;
-    }
-    Ok(python)
+    environment(&folder, &[TRANSFORMERS, "msgspec>=0.20", "pydantic>=2"], &check)
 }

@@ -7,9 +7,10 @@ use unjinja_runtime::Message;
 use unjinja_server::TemplateNeeds;
 use unjinja_server::http::ServedModel;
 use unjinja_server::openai::ChatRequest;
+use unjinja_testkit::sample;
 
 use super::setup::{Failure, chat, loaded};
-use super::support::{models, outputs, tools_json};
+use crate::support::{models, outputs, tools_json};
 
 /// An output that the upstream replays, and its message.
 pub struct Case {
@@ -22,11 +23,11 @@ pub struct Case {
 /// The models to serve, what the upstream replays, and the cases.
 pub type Cases = (Vec<ServedModel>, HashMap<String, Vec<String>>, Vec<Case>);
 
-/// At most so many outputs of each format: the models to serve, what the upstream replays, and the cases.
+/// At most `most` outputs of each format in the sample: the models to serve, what the upstream replays, and the cases.
 pub fn cases(most: usize) -> Result<Cases, Failure> {
     let (mut served, mut texts, mut cases) = (Vec::new(), HashMap::new(), Vec::new());
     let tools = tools_json().map_err(|error| error.to_string())?;
-    for model in models().map_err(|error| error.to_string())? {
+    for model in sample(models().map_err(|error| error.to_string())?, 4) {
         let needs = TemplateNeeds::of(&model.spec).tried(|context| model.template.render(context).ok());
         let request = ChatRequest::from_value(&chat(json!({"model": model.name, "tools": tools})))?;
         let prepared = request.prepare(&needs)?;

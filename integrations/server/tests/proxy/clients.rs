@@ -10,10 +10,10 @@ use unjinja_server::http::UpstreamApi;
 
 use super::cases::{Case, cases};
 use super::faults::{BEFORE, WITHIN};
-use super::python;
 use super::replay::Replay;
 use super::setup::{Failure, Running};
-use super::support::{take_ids, tools_json};
+use crate::python;
+use crate::support::{take_ids, tools_json};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_official_clients_get_messages_and_errors() -> Result<(), Failure> {

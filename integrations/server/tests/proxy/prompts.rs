@@ -14,9 +14,9 @@ use super::setup::Failure;
 /// Templates of the project and of the corpus.
 fn templates() -> Result<Vec<PathBuf>, Failure> {
     let mut folders = vec![root().join("templates")];
-    match corpus().map_err(|error| error.to_string())? {
-        Some(corpus) => folders.extend(["templates", "wild"].map(|name| corpus.join(name))),
-        None => eprintln!("SKIPPED: there is no corpus, so only the project's own templates are tried"),
+    // Without a corpus, only the project's own templates are tried.
+    if let Some(corpus) = corpus().map_err(|error| error.to_string())? {
+        folders.extend(["templates", "wild"].map(|name| corpus.join(name)));
     }
     let mut files = Vec::new();
     for folder in folders {

@@ -11,7 +11,7 @@ use unjinja_server::openai::ChatCompletionChunk;
 use super::cases::{Case, cases};
 use super::replay::Replay;
 use super::setup::{CALL, Failure, Running, chat, events, loaded};
-use super::support::{assemble_chunks, assemble_events, take_ids, tools_json};
+use crate::support::{assemble_chunks, assemble_events, take_ids, tools_json};
 
 const CHAT: &str = "/v1/chat/completions";
 

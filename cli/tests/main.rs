@@ -1,0 +1,15 @@
+//! The tests of the command line, in one program: each file is a module about one subject.
+
+mod check;
+mod commands;
+mod explain;
+mod fetch;
+mod injection;
+mod json;
+mod lines;
+mod new_model;
+mod parser_args;
+mod reading;
+mod serve;
+mod specs_fresh;
+mod support;

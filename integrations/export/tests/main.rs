@@ -1,0 +1,8 @@
+//! The tests of exports and lint, in one program: each file is a module about one subject.
+
+mod check;
+mod exports;
+mod lint;
+mod lint_corpus;
+mod lint_response;
+mod readers;

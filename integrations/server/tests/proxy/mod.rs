@@ -1,0 +1,10 @@
+//! Tests of the proxy: what clients get of an upstream that replays outputs, and of one that fails.
+
+mod cases;
+mod clients;
+mod faults;
+mod limits;
+mod prompts;
+mod replay;
+mod setup;
+mod wire;

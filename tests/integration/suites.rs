@@ -1,0 +1,188 @@
+//! `.ci/suites` runs a heavy suite only if something that it depends on has changed since it last passed. This is tried in a
+//! repository of its own, whose suites only write down that they ran.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use unjinja_testkit::skip;
+
+use crate::support::{Failure, root};
+
+/// The suites of the test: one that passes and depends on the folder `a`, and one that fails and depends on `b`.
+const SUITES: &str = "# a comment\nright\techo x >>ran\ta\nwrong\tfalse\tb\n";
+
+/// A small repository with the script under test.
+struct Repository {
+    folder: PathBuf,
+}
+
+impl Repository {
+    fn new(name: &str) -> Result<Self, Failure> {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("suites").join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(folder.join(".ci"))?;
+        let repository = Self { folder };
+        fs::copy(root().join(".ci/suites"), repository.folder.join(".ci/suites"))?;
+        repository.write(".ci/suites.tsv", SUITES)?;
+        // What suites write is no change.
+        repository.write(".gitignore", "/ran\n")?;
+        for path in ["a/code.rs", "a/page.md", "b/code.rs", "other/code.rs"] {
+            repository.write(path, "1")?;
+        }
+        repository.git(&["init", "--quiet"])?;
+        repository.commit()?;
+        Ok(repository)
+    }
+
+    fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().ok_or("no folder")?)?;
+        Ok(fs::write(path, text)?)
+    }
+
+    fn git(&self, arguments: &[&str]) -> Result<String, Failure> {
+        let mut command = Command::new("git");
+        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
+            command.env(name, "test");
+        }
+        for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+            command.env(name, "test@example.org");
+        }
+        let output = said(command.args(arguments), &self.folder)?;
+        match output.status.success() {
+            true => Ok(String::from_utf8(output.stdout)?.trim().to_owned()),
+            false => Err(format!("git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
+        }
+    }
+
+    fn commit(&self) -> Result<(), Failure> {
+        self.git(&["add", "--all"])?;
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", "x"]).map(drop)
+    }
+
+    /// Runs `.ci/suites`: whether it succeeded, and what it printed.
+    fn suites(&self, arguments: &[&str]) -> Result<(bool, String), Failure> {
+        let output = said(Command::new("bash").arg(".ci/suites").args(arguments), &self.folder)?;
+        let text = [output.stdout, output.stderr].concat();
+        Ok((output.status.success(), String::from_utf8(text)?))
+    }
+
+    /// How often the suite that passes has run.
+    fn runs(&self) -> usize {
+        fs::read_to_string(self.folder.join("ran")).map_or(0, |text| text.lines().count())
+    }
+
+    /// Says whether the suite that passes is due, and why.
+    fn listed(&self) -> Result<String, Failure> {
+        let (_, text) = self.suites(&["--list", "right"])?;
+        Ok(text.trim().to_owned())
+    }
+}
+
+/// What a command prints in a folder. Variables of git that point to the project's own repository are not inherited.
+fn said(command: &mut Command, folder: &Path) -> Result<Output, Failure> {
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(name);
+    }
+    Ok(command.current_dir(folder).output()?)
+}
+
+/// A repository whose suite `right` is recorded. Nothing where there is no git.
+fn recorded(name: &str) -> Result<Option<Repository>, Failure> {
+    if Command::new("git").arg("--version").output().is_err() || Command::new("bash").arg("--version").output().is_err()
+    {
+        skip("there is no git or no bash", ("CI", "true"))?;
+        return Ok(None);
+    }
+    let repository = Repository::new(name)?;
+    let (passed, text) = repository.suites(&["--all", "--record", "right"])?;
+    assert!(passed, "{text}");
+    assert_eq!(repository.runs(), 1);
+    let record = fs::read_to_string(repository.folder.join(".ci/passed/right"))?;
+    assert_eq!(record.trim(), repository.git(&["rev-parse", "HEAD"])?);
+    repository.commit()?;
+    Ok(Some(repository))
+}
+
+#[test]
+fn a_suite_runs_again_only_if_an_input_changed() -> Result<(), Failure> {
+    let Some(repository) = recorded("changes")? else { return Ok(()) };
+    // Other files, and pages for readers, are no input.
+    repository.write("other/code.rs", "2")?;
+    repository.write("a/page.md", "2")?;
+    repository.commit()?;
+    let (_, text) = repository.suites(&["right"])?;
+    assert!(text.contains("unchanged since it passed"), "{text}");
+    assert_eq!(repository.runs(), 1);
+
+    // A change that is not committed yet, a file that git does not know yet, and a change that is committed.
+    repository.write("a/code.rs", "2")?;
+    assert!(repository.listed()?.contains("due: a/code.rs changed since"), "{}", repository.listed()?);
+    repository.write("a/code.rs", "1")?;
+    repository.write("a/new.rs", "1")?;
+    assert!(repository.listed()?.contains("due: a/new.rs changed since"), "{}", repository.listed()?);
+    repository.write("a/code.rs", "2")?;
+    repository.commit()?;
+    assert!(repository.listed()?.contains("due: a/code.rs changed, and 1 more since"), "{}", repository.listed()?);
+    let (passed, _) = repository.suites(&["right"])?;
+    assert!(passed);
+    assert_eq!(repository.runs(), 2);
+    Ok(())
+}
+
+#[test]
+fn a_suite_without_a_usable_record_runs() -> Result<(), Failure> {
+    let Some(repository) = recorded("records")? else { return Ok(()) };
+    repository.write(".ci/passed/right", "0123456789012345678901234567890123456789\n")?;
+    assert!(repository.listed()?.contains("which this clone does not know"), "{}", repository.listed()?);
+    repository.write(".ci/passed/right", "not a commit\n")?;
+    assert!(repository.listed()?.contains("which this clone does not know"), "{}", repository.listed()?);
+    fs::remove_file(repository.folder.join(".ci/passed/right"))?;
+    assert!(repository.listed()?.contains("due: it has no record"), "{}", repository.listed()?);
+    assert!(repository.suites(&["right"])?.0);
+    assert_eq!(repository.runs(), 2);
+    // Without `--record` nothing is written.
+    assert!(!repository.folder.join(".ci/passed/right").exists());
+    Ok(())
+}
+
+#[test]
+fn a_suite_that_fails_is_not_recorded() -> Result<(), Failure> {
+    let Some(repository) = recorded("failures")? else { return Ok(()) };
+    let (passed, text) = repository.suites(&["--all", "--record", "wrong"])?;
+    assert!(!passed && text.contains("suite wrong: failed"), "{text}");
+    assert!(!repository.folder.join(".ci/passed/wrong").exists());
+    // The others run all the same, but the result is a failure.
+    let (passed, text) = repository.suites(&["--all"])?;
+    assert!(!passed && text.contains("suite right: passed"), "{text}");
+
+    // A record stands for a commit, so what it says of must be committed.
+    repository.write("a/code.rs", "2")?;
+    let (passed, text) = repository.suites(&["--all", "--record", "right"])?;
+    assert!(!passed && text.contains("commit them first"), "{text}");
+    let (passed, text) = repository.suites(&["--all", "rihgt"])?;
+    assert!(!passed && text.contains("there is no suite rihgt"), "{text}");
+    Ok(())
+}
+
+/// Each suite of the project is a script that exists, and its inputs exist.
+#[test]
+fn the_inputs_of_suites_exist() -> Result<(), Failure> {
+    let text = fs::read_to_string(root().join(".ci/suites.tsv"))?;
+    let mut seen = 0;
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, command, inputs] = fields[..] else { return Err(format!("not three fields: {line}").into()) };
+        let script = command.split(' ').find(|word| word.starts_with(".ci/")).ok_or("a suite without a script")?;
+        for path in inputs.split(' ').filter(|path| *path != "COMPILER").chain([script]) {
+            assert!(root().join(path).exists(), "{name}: there is no {path}");
+        }
+        assert!(inputs.split(' ').any(|path| path == script), "{name}: its own script is an input");
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen} suites");
+    Ok(())
+}
