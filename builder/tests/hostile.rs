@@ -126,7 +126,7 @@ fn hostile_templates_end_soon_and_small() -> Result<(), Failure> {
 /// The line that the child printed about a template, or how the child ended without one.
 fn run(name: &str) -> Result<Result<String, String>, Failure> {
     let mut child = Command::new(std::env::current_exe()?)
-        .args(["--exact", "child", "--nocapture"])
+        .args(["--exact", "hostile::child", "--nocapture"])
         .env(CHILD, name)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

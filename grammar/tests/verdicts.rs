@@ -172,6 +172,7 @@ fn calls_are_judged_apart() {
 
 /// For 16 times the text, the time is at most 24 times as long: it is linear, with room for noise.
 #[test]
+#[ignore = "measures time, so it fails on a busy machine: .ci/full runs it"]
 fn time_is_linear() {
     let tools = Tools::from_openai(&json!([{"name": "f", "parameters": {"type": "object", "properties": {
         "text": {"type": "string", "pattern": "^(a|b)*c?", "maxLength": 100_000_000},

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use allocation_counter::measure;
 use unjinja::{ChatParser, Chunk, Event, Message, Options, ToolCall};
-use unjinja_testkit::Failure;
 use unjinja_testkit::workloads::{Format, Shape, Workload};
+use unjinja_testkit::{Failure, sample, whole};
 
 /// Length of the outputs, in bytes. Long enough to show an allocation that grows with the length.
 const SIZE: usize = 64 << 10;
@@ -79,7 +79,7 @@ fn each(
     mut run: impl FnMut(&Format, &'static dyn ChatParser, &Workload, &Options) -> Option<String>,
 ) -> Result<(), Failure> {
     let (mut failures, mut count) = (Vec::new(), BTreeMap::<String, usize>::new());
-    for format in Format::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates"))? {
+    for format in sample(Format::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates"))?, 3) {
         let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == format.name);
         let parser = parser.ok_or_else(|| format!("no parser for {}", format.name))?;
         for workload in shapes.iter().filter_map(|shape| format.workload(shape, SIZE)) {
@@ -89,7 +89,7 @@ fn each(
                 .extend(run(&format, parser, &workload, &options).map(|told| format!("{}: {told}", workload.name())));
         }
     }
-    assert!(count.len() > 20, "only {} formats were tried", count.len());
+    assert!(count.len() > 10, "only {} formats were tried", count.len());
     assert!(
         failures.is_empty(),
         "{} of {} allocate more:\n{}",
@@ -233,7 +233,7 @@ fn a_whole_output_allocates_what_its_message_owns() -> Result<(), Failure> {
         judge(&spent, workload, format.translates, &mut seen)
     })?;
     let mended: Vec<&str> = KNOWN.iter().zip(seen).filter(|(_, seen)| !seen).map(|(known, _)| known.why).collect();
-    assert!(mended.is_empty(), "these promises hold now; remove them from KNOWN: {mended:?}");
+    assert!(!whole() || mended.is_empty(), "these promises hold now; remove them from KNOWN: {mended:?}");
     Ok(())
 }
 

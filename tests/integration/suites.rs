@@ -9,8 +9,8 @@ use unjinja_testkit::skip;
 
 use crate::support::{Failure, root};
 
-/// The suites of the test: one that passes and depends on the folder `a`, and one that fails and depends on `b`.
-const SUITES: &str = "# a comment\nright\techo x >>ran\ta\nwrong\tfalse\tb\n";
+/// The suites of the test: one that passes and depends on the folder `a`, one that fails, and one that only `.ci/full` runs.
+const SUITES: &str = "# a comment\nright\tgate\techo x >>ran\ta\nwrong\tgate\tfalse\tb\nrare\tfull\techo y >>rare\tb\n";
 
 /// A small repository with the script under test.
 struct Repository {
@@ -28,7 +28,7 @@ impl Repository {
         fs::copy(root().join(".ci/suites"), repository.folder.join(".ci/suites"))?;
         repository.write(".ci/suites.tsv", SUITES)?;
         // What suites write is no change.
-        repository.write(".gitignore", "/ran\n")?;
+        repository.write(".gitignore", "/ran\n/rare\n")?;
         for path in ["a/code.rs", "a/page.md", "b/code.rs", "other/code.rs"] {
             repository.write(path, "1")?;
         }
@@ -116,6 +116,8 @@ fn a_suite_runs_again_only_if_an_input_changed() -> Result<(), Failure> {
     repository.commit()?;
     let (_, text) = repository.suites(&["right"])?;
     assert!(text.contains("unchanged since it passed"), "{text}");
+    let (_, text) = repository.suites(&["rare"])?;
+    assert!(text.contains("only in .ci/full") && !repository.folder.join("rare").exists(), "{text}");
     assert_eq!(repository.runs(), 1);
 
     // A change that is not committed yet, a file that git does not know yet, and a change that is committed.
@@ -158,6 +160,7 @@ fn a_suite_that_fails_is_not_recorded() -> Result<(), Failure> {
     // The others run all the same, but the result is a failure.
     let (passed, text) = repository.suites(&["--all"])?;
     assert!(!passed && text.contains("suite right: passed"), "{text}");
+    assert!(repository.folder.join("rare").exists(), "{text}");
 
     // A record stands for a commit, so what it says of must be committed.
     repository.write("a/code.rs", "2")?;
@@ -175,7 +178,8 @@ fn the_inputs_of_suites_exist() -> Result<(), Failure> {
     let mut seen = 0;
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, command, inputs] = fields[..] else { return Err(format!("not three fields: {line}").into()) };
+        let [name, at, command, inputs] = fields[..] else { return Err(format!("not four fields: {line}").into()) };
+        assert!(["gate", "full"].contains(&at), "{name} runs in {at}");
         let script = command.split(' ').find(|word| word.starts_with(".ci/")).ok_or("a suite without a script")?;
         for path in inputs.split(' ').filter(|path| *path != "COMPILER").chain([script]) {
             assert!(root().join(path).exists(), "{name}: there is no {path}");
