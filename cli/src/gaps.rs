@@ -75,9 +75,9 @@ pub(crate) struct KnownOverlay {
 impl KnownOverlay {
     /// The overlay of a built-in model with the format of this spec, for the file `target`.
     pub(crate) fn built_in(spec: &FormatSpec, target: &Path) -> Option<Self> {
-        let infos = models::by_format(&spec.format_hash()).into_iter().map(|parser| parser.info());
-        let with_overlay = infos.filter(|info| models::overlay(&info.sha256).is_some());
-        let name = with_overlay.map(|info| info.name.to_string()).next()?;
+        let hash = spec.format_hash();
+        let mut alike = models::by_format(&hash).map(|spec| spec.template);
+        let name = alike.find(|template| models::overlay(&template.sha256).is_some())?.name;
         let command = format!("unjinja list --overlay {name} > {}", output::argument(target));
         Some(Self { name, command })
     }

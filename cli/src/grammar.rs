@@ -71,9 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
                 let (tools, options) = request(line)?;
                 parser.grammar(&tools, &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
             }),
-            (None, true) => input::lines(|line| {
-                let file = input::string(line, "template")?;
-                let parser = parser_args::of_file(file)?;
+            (None, true) => parser_args::lines_of_models(|line, parser| {
                 let (tools, options) = request(line)?;
                 parser.grammar(&tools, &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
             }),

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use unjinja_spec::ReasoningMode;
+use unjinja_spec::{FormatSpec, ReasoningMode};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
-use crate::parser_args::corrected_model;
+use crate::parser_args::with_built_in_overlay;
 use crate::ui::{FAINT, NAME, paint};
 use crate::visible;
 use crate::{gaps, models, output};
@@ -40,38 +40,38 @@ pub(crate) fn specs(folder: &Path, format: Format) -> Done {
 
 /// Prints the overlay of a supported model.
 pub(crate) fn overlay(name: &str) -> Done {
-    let info = models::find(name).map_err(Failure::Input)?.info();
-    let no_overlay = || Failure::Input(format!("{} needs no overlay, so there is none", info.name));
-    let text = models::overlay(&info.sha256).ok_or_else(no_overlay)?;
+    let template = models::find(name).map_err(Failure::Input)?.template;
+    let no_overlay = || Failure::Input(format!("{} needs no overlay, so there is none", template.name));
+    let text = models::overlay(&template.sha256).ok_or_else(no_overlay)?;
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
 /// Lists the supported models.
 pub(crate) fn models(format: Format) -> Done {
-    let parsers = models::all();
+    let specs = models::all().into_iter().map(|bare| Ok(with_built_in_overlay(bare)?.spec));
+    let specs = specs.collect::<Result<Vec<FormatSpec>, Failure>>()?;
     if format == Format::Json {
-        let rows = parsers.iter().map(|parser| {
-            let facts = parser.info();
-            let spec = corrected_model(&facts.name)?;
-            Ok(json!({
-                "name": facts.name, "source": facts.source, "files": facts.files, "sha256": facts.sha256,
+        let rows = specs.iter().map(|spec| {
+            let template = &spec.template;
+            let files: Vec<&String> = std::iter::once(&template.file).chain(&template.also).collect();
+            json!({
+                "name": template.name, "source": template.source, "files": files, "sha256": template.sha256,
                 "status": spec.status, "gaps": spec.gaps,
-            }))
+            })
         });
-        return output::json(&rows.collect::<Result<Vec<Value>, Failure>>()?);
+        return output::json(&rows.collect::<Vec<Value>>());
     }
     let mut out = anstream::stdout().lock();
-    let width = parsers.iter().map(|parser| parser.info().name.len()).max().unwrap_or(0);
-    for parser in parsers {
-        let facts = parser.info();
-        let source =
-            if facts.source.is_empty() { facts.files.first().map_or("", |file| &**file) } else { &facts.source };
-        let space = " ".repeat(width - facts.name.len() + 2);
-        let missing = match gaps::status(&corrected_model(&facts.name)?) {
+    let width = specs.iter().map(|spec| spec.template.name.len()).max().unwrap_or(0);
+    for spec in &specs {
+        let template = &spec.template;
+        let source = if template.source.is_empty() { &template.file } else { &template.source };
+        let space = " ".repeat(width - template.name.len() + 2);
+        let missing = match gaps::status(spec) {
             missing if missing.is_empty() => missing,
             missing => format!("  {missing}"),
         };
-        writeln!(out, "{}{space}{}{missing}", paint(NAME, &facts.name), paint(FAINT, &visible::lines(source)))?;
+        writeln!(out, "{}{space}{}{missing}", paint(NAME, &template.name), paint(FAINT, &visible::lines(source)))?;
     }
     Ok(())
 }

@@ -1,56 +1,32 @@
-//! The supported models, if they are linked. Code generation must work before their code exists, so without the feature
-//! `models` every question about them is answered with "none".
+//! The supported models: their specs and overlays. The command interprets the specs; it links no compiled parser, which would
+//! take minutes to build, and which reads the same.
 
-#[cfg(feature = "models")]
-mod linked {
-    use unjinja_runtime::ChatParser;
+use unjinja_dynamic::{LookupError, known_spec, known_specs};
+use unjinja_spec::FormatSpec;
 
-    pub(crate) use unjinja_generated::{all, by_file, overlay, spec};
+pub(crate) use unjinja_generated::overlay;
 
-    /// The parsers of the models that write this format.
-    pub(crate) fn by_format(hash: &str) -> Vec<&'static dyn ChatParser> {
-        unjinja_generated::by_format(hash).collect()
-    }
-
-    /// The parser of the model with this name.
-    pub(crate) fn find(name: &str) -> Result<&'static dyn ChatParser, String> {
-        use unjinja_generated::LookupError;
-
-        unjinja_generated::find(name).map_err(|error| match &error {
-            LookupError::Unknown { near, .. } if !near.is_empty() => format!("{error} `unjinja list` shows all"),
-            LookupError::Unknown { .. } => format!("{error}; `unjinja list` shows all"),
-            _ => error.to_string(),
-        })
-    }
+/// The specs of all models, without their overlays.
+pub(crate) fn all() -> Vec<FormatSpec> {
+    known_specs()
 }
 
-#[cfg(not(feature = "models"))]
-mod linked {
-    use unjinja_runtime::ChatParser;
-
-    pub(crate) fn all() -> &'static [&'static dyn ChatParser] {
-        &[]
-    }
-
-    pub(crate) fn by_file(_file: &str) -> Option<&'static dyn ChatParser> {
-        None
-    }
-
-    pub(crate) fn by_format(_hash: &str) -> Vec<&'static dyn ChatParser> {
-        Vec::new()
-    }
-
-    pub(crate) fn overlay(_sha256: &str) -> Option<&'static str> {
-        None
-    }
-
-    pub(crate) fn spec(_name: &str) -> Option<&'static str> {
-        None
-    }
-
-    pub(crate) fn find(_name: &str) -> Result<&'static dyn ChatParser, String> {
-        Err("no models are built in: install unjinja-cli with its feature `models`".to_owned())
-    }
+/// The spec of the model with this name, without its overlay.
+pub(crate) fn find(name: &str) -> Result<FormatSpec, String> {
+    known_spec(name).map_err(|error| match &error {
+        LookupError::Unknown { near, .. } if !near.is_empty() => format!("{error} `unjinja list` shows all"),
+        LookupError::Unknown { .. } => format!("{error}; `unjinja list` shows all"),
+        _ => error.to_string(),
+    })
 }
 
-pub(crate) use linked::{all, by_file, by_format, find, overlay, spec};
+/// The spec that was made from a template file with exactly this name, without its overlay. Folders before the name are ignored.
+pub(crate) fn by_file(file: &str) -> Option<FormatSpec> {
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    all().into_iter().find(|spec| spec.template.file == file || spec.template.also.iter().any(|also| also == file))
+}
+
+/// The specs that describe this format before their overlays are applied.
+pub(crate) fn by_format(hash: &str) -> impl Iterator<Item = FormatSpec> {
+    all().into_iter().filter(move |spec| spec.format_hash() == hash)
+}

@@ -88,8 +88,8 @@ enum ParseFormat {
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if arguments.jsonl {
         return match (&arguments.templates, arguments.models) {
-            (Some(folder), _) => lines::interpreted(folder),
-            (None, true) => lines::compiled(),
+            (Some(folder), _) => lines::of_folder(folder),
+            (None, true) => lines::of_models(),
             (None, false) => Err(Failure::Input("--jsonl needs --templates DIR or --models".to_owned())),
         };
     }
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             (parser, show)
         }
     };
-    feed(&*parser, arguments, &options, show.as_mut())?;
+    feed(&parser, arguments, &options, show.as_mut())?;
     show.end()
 }
 

@@ -66,7 +66,7 @@ impl ParserArgs {
 
     /// The committed spec of the model that `--model` names, without its overlay.
     pub(crate) fn model_spec(&self) -> Result<Option<FormatSpec>, Failure> {
-        self.model.as_deref().map(spec_of_model).transpose()
+        self.model.as_deref().map(|name| models::find(name).map_err(Failure::Input)).transpose()
     }
 
     /// Fails if one of the flags is given although the command has several templates: they are about one.
@@ -86,14 +86,11 @@ impl ParserArgs {
         match (&self.spec, &self.model) {
             (Some(path), _) => read(path, self.overlay()).map(Some),
             (None, Some(name)) => {
-                let bare = spec_of_model(name)?;
-                let known = models::overlay(&bare.template.sha256);
-                let spec = match (self.overlay(), known) {
-                    (Some(path), _) => apply_file(&bare, path)?,
-                    (None, Some(text)) => apply_text(&bare, text, "the built-in overlay")?,
-                    (None, None) => bare.clone(),
-                };
-                Ok(Some(Corrected { bare, spec }))
+                let bare = models::find(name).map_err(Failure::Input)?;
+                match self.overlay() {
+                    Some(path) => Ok(Some(Corrected { spec: apply_file(&bare, path)?, bare })),
+                    None => with_built_in_overlay(bare).map(Some),
+                }
             }
             (None, None) => Ok(None),
         }
@@ -118,19 +115,12 @@ impl ReaderArgs {
     }
 
     /// The parser that the flags name.
-    pub(crate) fn parser(&self) -> Result<Box<dyn ChatParser>, Failure> {
-        // A compiled parser cannot be corrected; its spec can, and is then interpreted.
-        if let (Some(name), None) = (&self.parser.model, &self.parser.overlay) {
-            return compiled(name);
-        }
+    pub(crate) fn parser(&self) -> Result<Interpreter, Failure> {
         Ok(self.parser_and_spec()?.0)
     }
 
     /// The parser that the flags name, and the spec that it was made from.
-    pub(crate) fn parser_and_spec(&self) -> Result<(Box<dyn ChatParser>, FormatSpec), Failure> {
-        if let (Some(name), None) = (&self.parser.model, &self.parser.overlay) {
-            return Ok((compiled(name)?, corrected_model(name)?));
-        }
+    pub(crate) fn parser_and_spec(&self) -> Result<(Interpreter, FormatSpec), Failure> {
         let corrected = match (&self.template, self.parser.named()?) {
             (_, Some(named)) => named,
             (Some(path), None) => self.parser.spec_for(&input::template(path)?)?,
@@ -139,48 +129,49 @@ impl ReaderArgs {
                 return Err(Failure::Input(message.to_owned()));
             }
         };
-        Ok((Box::new(interpreted(&corrected.spec)?), corrected.spec))
+        Ok((interpreted(&corrected.spec)?, corrected.spec))
     }
 }
 
-/// The compiled parser of a supported model.
-fn compiled(name: &str) -> Result<Box<dyn ChatParser>, Failure> {
-    models::find(name).map(ChatParser::to_boxed).map_err(Failure::Input)
-}
-
-/// The spec of a supported model, with its built-in overlay.
-pub(crate) fn corrected_model(name: &str) -> Result<FormatSpec, Failure> {
-    let bare = spec_of_model(name)?;
-    match models::overlay(&bare.template.sha256) {
-        Some(text) => apply_text(&bare, text, "the built-in overlay"),
-        None => Ok(bare),
-    }
-}
-
-/// The committed spec of a supported model, without its overlay.
-fn spec_of_model(name: &str) -> Result<FormatSpec, Failure> {
-    let parser = models::find(name).map_err(Failure::Input)?;
-    let name = &*parser.info().name;
-    let text = models::spec(name).ok_or_else(|| Failure::Input(format!("the spec of {name} is not built in")))?;
-    FormatSpec::from_toml(text, &format!("{name}.toml")).map_err(Failure::from)
-}
-
-/// The compiled parser whose spec was made from a template with this file name.
-pub(crate) fn of_file(file: &str) -> Result<&'static dyn ChatParser, String> {
-    models::by_file(file).ok_or_else(|| format!("no supported model has a template file called {file:?}"))
+/// The spec of a supported model, with its built-in overlay if it has one.
+pub(crate) fn with_built_in_overlay(bare: FormatSpec) -> Result<Corrected, Failure> {
+    let spec = match models::overlay(&bare.template.sha256) {
+        Some(text) => apply_text(&bare, text, "the built-in overlay")?,
+        None => bare.clone(),
+    };
+    Ok(Corrected { bare, spec })
 }
 
 /// Answers each line of standard input; the line names a template in `folder`, which is analysed once.
 pub(crate) fn lines_of_folder(
     folder: &Path,
+    answer: impl FnMut(&Value, &dyn ChatParser) -> Result<Map<String, Value>, String>,
+) -> Done {
+    input::folder(folder)?;
+    lines(|name| analysed(&input::in_folder(folder, name)?, None).map_err(|e| e.to_string()), answer)
+}
+
+/// Answers each line of standard input; the line names the template file of a supported model.
+pub(crate) fn lines_of_models(
+    answer: impl FnMut(&Value, &dyn ChatParser) -> Result<Map<String, Value>, String>,
+) -> Done {
+    let spec = |file: &str| {
+        let bare =
+            models::by_file(file).ok_or_else(|| format!("no supported model has a template file called {file:?}"))?;
+        with_built_in_overlay(bare).map(|corrected| corrected.spec).map_err(|e| e.to_string())
+    };
+    lines(spec, answer)
+}
+
+/// Answers each line of standard input with the parser of the `template` that it names. `spec` is asked once for each name.
+fn lines(
+    spec: impl Fn(&str) -> Result<FormatSpec, String>,
     mut answer: impl FnMut(&Value, &dyn ChatParser) -> Result<Map<String, Value>, String>,
 ) -> Done {
     let mut known: HashMap<String, Result<Interpreter, String>> = HashMap::new();
-    input::folder(folder)?;
     input::lines(|line| {
         let name = input::string(line, "template")?;
-        let path = input::in_folder(folder, name)?;
-        let make = || analysed(&path, None).and_then(|spec| interpreted(&spec)).map_err(|e| e.to_string());
+        let make = || interpreted(&spec(name)?).map_err(|e| e.to_string());
         let parser = known.entry(name.to_owned()).or_insert_with(make).as_ref().map_err(Clone::clone)?;
         answer(line, parser)
     })

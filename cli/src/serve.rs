@@ -335,11 +335,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// A loader with what `--spec`, `--model` and `--overlay` give.
 fn loader(parser: &ParserArgs) -> Result<Loader, Failure> {
-    let mut loader = Loader::new();
-    #[cfg(feature = "models")]
-    {
-        loader = loader.known_formats();
-    }
+    let mut loader = Loader::new().known_formats();
     let spec = match parser.spec() {
         Some(path) => Some(FormatSpec::from_toml(&input::text(path)?, &path.display().to_string())?),
         None => parser.model_spec()?,

@@ -35,13 +35,32 @@ pub(crate) fn overlays() -> &'static [KnownOverlay] {
     })
 }
 
-/// The spec of a model. A spec's own name takes precedence over an id on the Hub, and an id over one without its owner.
-pub(crate) fn named(name: &str) -> Result<FormatSpec, ModelError> {
+/// The reviewed specs of all supported models, without their overlays, in the order of their names.
+///
+/// ```
+/// let specs = unjinja_dynamic::known_specs();
+/// assert!(specs.iter().any(|spec| spec.template.name == "qwen_qwen3_0_6b"));
+/// ```
+pub fn known_specs() -> Vec<FormatSpec> {
+    unjinja_generated::specs().iter().filter_map(|(name, toml)| read(name, toml)).collect()
+}
+
+/// The reviewed spec of a supported model, without its overlay. [`Loader::known`](crate::Loader::known) makes a model of it, and
+/// takes the same names. A spec's own name takes precedence over an id on the Hub, and an id over one without its owner.
+///
+/// ```
+/// let spec = unjinja_dynamic::known_spec("Qwen/Qwen3-0.6B")?;
+/// assert_eq!(spec.template.name, "qwen_qwen3_0_6b");
+/// # Ok::<(), unjinja_dynamic::LookupError>(())
+/// ```
+///
+/// # Errors
+/// If the name fits no supported model, or several.
+pub fn known_spec(name: &str) -> Result<FormatSpec, LookupError> {
     if let Some(spec) = unjinja_generated::spec(name).and_then(|toml| read(name, toml)) {
         return Ok(spec);
     }
-    let specs: Vec<FormatSpec> =
-        unjinja_generated::specs().iter().filter_map(|(name, toml)| read(name, toml)).collect();
+    let mut specs = known_specs();
     let hub_ids: Vec<Vec<&str>> =
         specs.iter().map(|spec| spec.template.models.iter().map(String::as_str).collect()).collect();
     let files = |spec: &FormatSpec| -> Vec<Cow<'static, str>> {
@@ -54,14 +73,18 @@ pub(crate) fn named(name: &str) -> Result<FormatSpec, ModelError> {
         hub_ids,
         files,
     });
-    match find_among(name, &names.collect::<Vec<_>>()) {
-        Ok(index) => Ok(specs[index].clone()),
-        Err(LookupError::Ambiguous { name, candidates }) => {
-            Err(ModelError::Name { name, candidates, near: Vec::new() })
-        }
-        Err(LookupError::Unknown { name, near }) => Err(ModelError::Name { name, candidates: Vec::new(), near }),
-        Err(_) => Err(ModelError::Name { name: name.to_owned(), candidates: Vec::new(), near: Vec::new() }),
-    }
+    let index = find_among(name, &names.collect::<Vec<_>>())?;
+    Ok(specs.swap_remove(index))
+}
+
+/// The error of [`known_spec`] for a caller who wants a model. `name` is what was looked up.
+pub(crate) fn no_model(name: &str, error: LookupError) -> ModelError {
+    let (candidates, near) = match error {
+        LookupError::Ambiguous { candidates, .. } => (candidates, Vec::new()),
+        LookupError::Unknown { near, .. } => (Vec::new(), near),
+        _ => (Vec::new(), Vec::new()),
+    };
+    ModelError::Name { name: name.to_owned(), candidates, near }
 }
 
 /// A spec of `unjinja-generated`; its tests make sure that each is valid.

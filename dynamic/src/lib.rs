@@ -19,11 +19,15 @@ mod renderer;
 pub use cache::CacheUse;
 pub use conversation::Conversation;
 pub use error::ModelError;
+#[cfg(feature = "generated")]
+pub use known::{known_spec, known_specs};
 pub use loader::Loader;
 pub use model::{Model, ModelStream};
 pub use overlays::{Correction, KnownOverlay, Reason};
 pub use prompt::Prompt;
 
+#[cfg(feature = "generated")]
+pub use unjinja_generated::LookupError;
 pub use unjinja_grammar::{
     Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, Verdict, VerdictKind, Verdicts,
 };

@@ -217,7 +217,7 @@ impl Loader {
     /// If the name fits no supported model, or several.
     #[cfg(feature = "generated")]
     pub fn known(&self, name: &str) -> Result<Model, ModelError> {
-        let spec = known::named(name)?;
+        let spec = known::known_spec(name).map_err(|error| known::no_model(name, error))?;
         let known = Self { known_formats: true, ..self.clone() };
         known.finish(Made::reviewed(self.named(spec)), None, None)
     }

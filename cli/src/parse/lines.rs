@@ -10,15 +10,12 @@ use crate::failure::Done;
 use crate::{input, parser_args};
 
 /// Answers lines with the parsers of the supported models.
-pub(super) fn compiled() -> Done {
-    input::lines(|line| {
-        let parser = parser_args::of_file(input::string(line, "template")?)?;
-        Ok(Case::read(line)?.answer(parser))
-    })
+pub(super) fn of_models() -> Done {
+    parser_args::lines_of_models(|line, parser| Ok(Case::read(line)?.answer(parser)))
 }
 
 /// Answers lines by analysing the templates of a folder and interpreting their specs.
-pub(super) fn interpreted(folder: &Path) -> Done {
+pub(super) fn of_folder(folder: &Path) -> Done {
     parser_args::lines_of_folder(folder, |line, parser| Ok(Case::read(line)?.answer(parser)))
 }
 
