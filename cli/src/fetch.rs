@@ -144,11 +144,11 @@ fn one(hub: &Hub, entry: &Entry, arguments: &Arguments) -> Outcome {
     };
     let path = arguments.out.join(&entry.save_as);
     let old = std::fs::read(&path).ok();
-    if old.as_deref() == Some(fetched.text.as_bytes()) {
+    if old.as_deref() == Some(fetched.source.text.as_bytes()) {
         return Outcome::Unchanged(fetched);
     }
     if !arguments.check
-        && let Err(error) = write(&path, &fetched.text)
+        && let Err(error) = write(&path, &fetched.source.text)
     {
         return Outcome::Failed(format!("{}: {error}", path.display()));
     }
@@ -199,7 +199,7 @@ fn row(entry: &Entry, outcome: &Outcome) -> Value {
         Outcome::New(fetched) | Outcome::Changed(fetched) | Outcome::Unchanged(fetched) => {
             row["file"] = json!(fetched.file);
             row["commit"] = json!(fetched.commit);
-            row["sha256"] = json!(sha256(&fetched.text));
+            row["sha256"] = json!(sha256(&fetched.source.text));
         }
         Outcome::Skipped(problem) | Outcome::Failed(problem) => row["problem"] = json!(problem),
     }

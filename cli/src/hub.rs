@@ -1,26 +1,32 @@
-//! Downloads templates from the Hugging Face Hub with the Hub's own client. The client honours `HF_ENDPOINT`, `HF_TOKEN`,
-//! the token of an earlier login, and the Hub's cache.
+//! Finds the templates of models on the Hugging Face Hub. `environment` says where it is and what to send it, `cache` looks whether a
+//! file is there already, and `download` requests it.
 //!
 //! This module must never print or forward the token, and never return an answer that is not a chat template.
 
-use std::error::Error;
-use std::path::PathBuf;
+mod cache;
+mod download;
+mod environment;
+
+use std::path::Path;
 use std::time::Duration;
 
-use hf_hub::{HFClient, HFClientSync, HFError, HFRepositorySync, RepoTypeModel, split_id};
+use tokio::runtime::Runtime;
 use unjinja_build::{MODEL_FILES, Source, SourceExt};
 
+use self::cache::{Cache, Cached, Kept, is_commit};
+use self::download::Remote;
+use self::environment::{Environment, too_late};
 use crate::manifest::OnHub;
 
-/// How often a request is repeated if the connection fails or the server is busy.
-const RETRIES: usize = 2;
+/// Bytes that a file may have. The largest `tokenizer_config.json` files have a few megabytes.
+const LARGEST: u64 = 32 << 20;
 
-/// The variable with the time limit for one template in seconds, which the Hub's other clients use too, and its default.
-const TIMEOUT: (&str, u64) = ("HF_HUB_DOWNLOAD_TIMEOUT", 60);
+/// The file with a tokenizer's special tokens.
+const TOKENS: &str = "tokenizer_config.json";
 
-/// A downloaded template, and where it was found.
+/// A template that was found.
 pub(crate) struct Fetched {
-    pub text: String,
+    pub source: Source,
     /// The file of the model that holds it.
     pub file: String,
     /// The commit that the revision stands for.
@@ -29,158 +35,134 @@ pub(crate) struct Fetched {
 
 /// Why a file gives no template.
 enum Trouble {
-    /// The model has no such file.
-    Missing,
+    /// The model has no such file, at this commit.
+    Missing { commit: Option<String> },
     /// The file holds no template.
     Empty(String),
+    /// The Hub was not reached: the cache may help.
+    NoConnection(String),
     /// Anything else.
     Problem(String),
 }
 
 /// A connection to the Hub.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(crate) struct Hub {
-    client: HFClientSync,
-    endpoint: String,
+    remote: Remote,
+    cache: Cache,
+    is_offline: bool,
     longest: Duration,
+    runtime: Runtime,
 }
 
 impl Hub {
     /// The Hub that the environment variables choose.
     pub(crate) fn from_env() -> Result<Self, String> {
-        let failed = |error: HFError| format!("the Hub cannot be used: {error}; check HF_ENDPOINT");
-        let client = HFClient::builder()
-            .retry_max_attempts(RETRIES)
-            .user_agent(concat!("unjinja/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(failed)?;
-        let endpoint = client.endpoint().to_owned();
-        let (variable, seconds) = TIMEOUT;
-        let seconds = match std::env::var(variable) {
-            Ok(text) => text.parse().map_err(|_| format!("{variable} must be a number of seconds, but is {text:?}"))?,
-            Err(_) => seconds,
-        };
-        let longest = Duration::from_secs(seconds);
-        Ok(Self { client: HFClientSync::from_inner(client).map_err(failed)?, endpoint, longest })
+        let environment = Environment::read()?;
+        let remote = Remote::new(&environment)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.map_err(|error| format!("a thread for downloads cannot be started: {error}"))?;
+        let Environment { cache, is_offline, longest, .. } = environment;
+        Ok(Self { remote, cache: Cache(cache), is_offline, longest, runtime })
     }
 
-    /// Downloads a template.
+    /// Finds a template.
     pub(crate) fn fetch(&self, wanted: &OnHub) -> Result<Fetched, String> {
-        // The client has no time limit of its own, so it runs on a thread that can be abandoned.
-        let (send, receive) = std::sync::mpsc::channel();
-        let (hub, asked) = (self.clone(), wanted.clone());
-        let spawned = std::thread::Builder::new().name("fetch".to_owned()).spawn(move || {
-            // Sending fails after a time-out, when nobody receives.
-            let _ = send.send(hub.fetch_here(&asked));
-        });
-        spawned.map_err(|error| format!("a thread for the download cannot be started: {error}"))?;
-        receive.recv_timeout(self.longest).unwrap_or_else(|_| {
-            let (endpoint, seconds, variable) = (&self.endpoint, self.longest.as_secs(), TIMEOUT.0);
-            Err(format!("{endpoint} did not answer within {seconds} seconds; {variable} sets the limit"))
+        self.in_time(self.template(wanted))
+    }
+
+    /// Finds the template of a model, with its special tokens. `repo` is the model's id.
+    pub(crate) fn model(&self, repo: &str) -> Result<Source, String> {
+        let wanted = OnHub { repo: repo.to_owned(), revision: "main".to_owned(), file: None, template: None };
+        self.in_time(async {
+            let Fetched { mut source, commit, .. } = self.template(&wanted).await?;
+            if !source.knows_tokens() {
+                // Of the same commit, so that the files belong together.
+                let wanted = OnHub { revision: commit, ..wanted };
+                source = match self.file(&wanted, TOKENS, false).await {
+                    Ok((config, _)) => source.with_tokens_of(&String::from_utf8_lossy(&config.bytes)),
+                    // A model without this file has no tokens to tell.
+                    Err(trouble) => unless_missing(trouble).map(|()| source)?,
+                };
+            }
+            source.path = format!("{}.jinja", repo.replace('/', "-")).into();
+            Ok(source)
         })
     }
 
-    fn fetch_here(&self, wanted: &OnHub) -> Result<Fetched, String> {
-        let (owner, name) = split_id(&wanted.repo);
-        let model = self.client.model(owner, name);
+    /// Waits for an answer, but no longer than the environment says.
+    fn in_time<T>(&self, answer: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+        let limited = async { tokio::time::timeout(self.longest, answer).await };
+        self.runtime.block_on(limited).unwrap_or_else(|_| Err(too_late(self.remote.endpoint(), self.longest)))
+    }
+
+    /// Looks into the model's files, one after the other.
+    async fn template(&self, wanted: &OnHub) -> Result<Fetched, String> {
         let files = files(wanted);
         let mut empty = None;
         for file in &files {
-            match self.read(&model, wanted, file) {
+            match self.read(wanted, file).await {
                 Ok(fetched) => return Ok(fetched),
-                Err(Trouble::Missing) => {}
                 Err(Trouble::Empty(problem)) => empty = Some(problem),
-                Err(Trouble::Problem(problem)) => return Err(problem),
+                Err(trouble) => unless_missing(trouble)?,
             }
         }
-        match empty {
-            Some(problem) => Err(problem),
-            None => Err(self.missing(&model, wanted, &files)),
-        }
+        Err(empty.unwrap_or_else(|| {
+            let (page, revision) = (self.remote.page(wanted), &wanted.revision);
+            format!("{page}: at revision `{revision}` there is no file {}", files.join(", nor "))
+        }))
     }
 
     /// Reads the template in one of the model's files.
-    fn read(&self, model: &HFRepositorySync<RepoTypeModel>, wanted: &OnHub, file: &str) -> Result<Fetched, Trouble> {
-        let get = |is_forced: bool| {
-            let download = model.download_file().filename(file).revision(wanted.revision.as_str());
-            download.force_download(is_forced).send().map_err(|error| self.trouble(&error, wanted))
-        };
-        let path = get(false)?;
-        let text = match text_in(&path, wanted) {
-            // The cache may hold a broken answer from earlier: download once more.
-            Err(_) => text_in(&get(true)?, wanted).map_err(|trouble| match trouble {
-                Trouble::Empty(problem) => Trouble::Empty(format!("{}, {file}: {problem}", self.page(wanted))),
-                Trouble::Problem(problem) => Trouble::Problem(format!("{}, {file}: {problem}", self.page(wanted))),
-                Trouble::Missing => Trouble::Missing,
-            })?,
-            Ok(text) => text,
-        };
-        // The cache keeps it as `snapshots/COMMIT/FILE`.
-        let mut folders = path.iter().skip_while(|part| *part != "snapshots");
-        let commit = folders.nth(1).map(|commit| commit.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Fetched { text, file: file.to_owned(), commit })
+    async fn read(&self, wanted: &OnHub, file: &str) -> Result<Fetched, Trouble> {
+        let (mut found, is_cached) = self.file(wanted, file, false).await?;
+        let mut source = source_in(&found, file, wanted);
+        // The cache may hold a broken answer from earlier: download once more.
+        if source.is_err() && is_cached && !self.is_offline {
+            found = self.file(wanted, file, true).await?.0;
+            source = source_in(&found, file, wanted);
+        }
+        let place = |problem: String| format!("{}, {file}: {problem}", self.remote.page(wanted));
+        let source = source.map_err(|trouble| match trouble {
+            Trouble::Empty(problem) => Trouble::Empty(place(problem)),
+            Trouble::Problem(problem) => Trouble::Problem(place(problem)),
+            other => other,
+        })?;
+        Ok(Fetched { source, file: file.to_owned(), commit: found.commit })
     }
 
-    /// The model's page.
-    fn page(&self, wanted: &OnHub) -> String {
-        format!("{}/{}", self.endpoint, wanted.repo)
-    }
-
-    /// The client's error, in words that say what to do.
-    fn trouble(&self, error: &HFError, wanted: &OnHub) -> Trouble {
-        let page = self.page(wanted);
-        let problem = match error {
-            HFError::EntryNotFound { .. } => return Trouble::Missing,
-            HFError::AuthRequired { context } if context.error_code.as_deref() == Some("RepoNotFound") => {
-                format!(
-                    "{page}: there is no such model, or it is private; for a private model set HF_TOKEN to a token that may read it"
-                )
+    /// One of the model's files, and whether it was in the cache. With `anew`, what the cache holds is not used.
+    async fn file(&self, wanted: &OnHub, file: &str, anew: bool) -> Result<(Cached, bool), Trouble> {
+        let kept = self.cache.read(wanted, file).filter(|_| !anew);
+        let from_cache = |kept: Kept| match kept {
+            Kept::File(cached) => Ok((cached, true)),
+            Kept::Missing => Err(Trouble::Missing { commit: None }),
+        };
+        let found = match kept {
+            Some(kept) if self.is_offline || is_commit(&wanted.revision) => return from_cache(kept),
+            None if self.is_offline => {
+                let next = "unset HF_HUB_OFFLINE to download it";
+                let problem = format!("{}, {file}: it is not in the cache; {next}", self.remote.page(wanted));
+                return Err(Trouble::Empty(problem));
             }
-            HFError::AuthRequired { .. } => format!(
-                "{page}: access is restricted (401): accept the licence there, and set HF_TOKEN to a token of that account"
-            ),
-            HFError::Forbidden { .. } => format!(
-                "{page}: the token has no access (403): accept the licence there with its account, or set HF_TOKEN to another"
-            ),
-            HFError::RepoNotFound { .. } => format!("{page}: there is no such model"),
-            HFError::RevisionNotFound { revision, .. } => format!("{page}: there is no revision `{revision}`"),
-            HFError::RateLimited { retry_after, .. } => match retry_after {
-                Some(wait) => format!("{page}: too many requests (429): try again in {} seconds", wait.as_secs()),
-                None => format!("{page}: too many requests (429): try again later, with HF_TOKEN set"),
+            Some(Kept::File(cached)) => match self.remote.commit(wanted, file).await {
+                Ok(commit) if commit == cached.commit => return Ok((cached, true)),
+                Ok(_) => self.remote.get(wanted, file).await,
+                Err(Trouble::NoConnection(_)) => return Ok((cached, true)),
+                Err(trouble) => Err(trouble),
             },
-            HFError::Request { source, .. } if source.is_connect() || source.is_timeout() => format!(
-                "no connection to {}: {}; check the network, or set HF_ENDPOINT to a mirror",
-                self.endpoint,
-                innermost(source)
-            ),
-            HFError::Request { source, .. } => format!("{page}: the request failed: {}", innermost(source)),
-            HFError::MalformedResponse { what, .. } => {
-                format!("{page}: the answer is not one of the Hub: {what}; check HF_ENDPOINT")
-            }
-            HFError::Http { context } => format!("{page}: the Hub answered {}; try again later", context.status),
-            other => format!("{page}: {other}"),
+            Some(Kept::Missing) => match self.remote.get(wanted, file).await {
+                Err(Trouble::NoConnection(_)) => return from_cache(Kept::Missing),
+                found => found,
+            },
+            None => self.remote.get(wanted, file).await,
         };
-        Trouble::Problem(problem)
-    }
-
-    /// Finds out what is missing: the model, the revision, or the file.
-    fn missing(&self, model: &HFRepositorySync<RepoTypeModel>, wanted: &OnHub, files: &[String]) -> String {
-        let page = self.page(wanted);
-        let say = |error: HFError| match self.trouble(&error, wanted) {
-            Trouble::Problem(problem) | Trouble::Empty(problem) => problem,
-            Trouble::Missing => format!("{page}: there is no such model"),
-        };
-        match model.exists().send() {
-            Ok(true) => {}
-            Ok(false) => return format!("{page}: there is no such model"),
-            Err(error) => return say(error),
+        match &found {
+            Ok(found) => self.cache.keep(wanted, file, found),
+            Err(Trouble::Missing { commit: Some(commit) }) => self.cache.keep_missing(wanted, file, commit),
+            Err(_) => {}
         }
-        match model.revision_exists().revision(wanted.revision.as_str()).send() {
-            Ok(true) => {}
-            Ok(false) => return format!("{page}: there is no revision `{}`", wanted.revision),
-            Err(error) => return say(error),
-        }
-        format!("{page}: at revision `{}` there is no file {}", wanted.revision, files.join(", nor "))
+        found.map(|found| (found, false))
     }
 }
 
@@ -196,16 +178,24 @@ fn files(wanted: &OnHub) -> Vec<String> {
     }
 }
 
-/// The text of the template in a file. Fails if it is not a chat template.
-fn text_in(path: &PathBuf, wanted: &OnHub) -> Result<String, Trouble> {
-    let sources = Source::read(path).map_err(|error| {
+/// Fails unless a file is merely missing.
+fn unless_missing(trouble: Trouble) -> Result<(), String> {
+    match trouble {
+        Trouble::Missing { .. } => Ok(()),
+        Trouble::Empty(problem) | Trouble::NoConnection(problem) | Trouble::Problem(problem) => Err(problem),
+    }
+}
+
+/// The template in a file. Fails if it is not a chat template.
+fn source_in(found: &Cached, file: &str, wanted: &OnHub) -> Result<Source, Trouble> {
+    let mut sources = Source::from_bytes(Path::new(file), &found.bytes).map_err(|error| {
         let problem = error.problem().to_owned();
         if error.is_without_template() { Trouble::Empty(problem) } else { Trouble::Problem(problem) }
     })?;
     let names: Vec<&str> = sources.iter().filter_map(|source| source.variant.as_deref()).collect();
     let listed = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let source = match &wanted.template {
-        Some(name) => sources.iter().find(|source| source.variant.as_ref() == Some(name)).ok_or_else(|| {
+    let at = match &wanted.template {
+        Some(name) => sources.iter().position(|source| source.variant.as_ref() == Some(name)).ok_or_else(|| {
             let others =
                 if listed.is_empty() { "it holds one without a name".to_owned() } else { format!("it holds {listed}") };
             Trouble::Empty(format!("the file holds no template called `{name}`; {others}"))
@@ -218,20 +208,13 @@ fn text_in(path: &PathBuf, wanted: &OnHub) -> Result<String, Trouble> {
             );
             return Err(Trouble::Problem(problem));
         }
-        None => sources.first().ok_or_else(|| Trouble::Empty("the file holds no template".to_owned()))?,
+        // The reader returns an error instead of an empty list.
+        None => 0,
     };
+    let source = sources.swap_remove(at);
     let template = source.template().map_err(|error| Trouble::Problem(format!("this is not a template: {error}")))?;
     if !template.variables().contains("messages") {
         return Err(Trouble::Problem("this is not a chat template: it does not read `messages`".to_owned()));
     }
-    Ok(source.text.clone())
-}
-
-/// The innermost cause of an error.
-fn innermost(error: &dyn Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
+    Ok(source)
 }

@@ -183,7 +183,7 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
 }
 
 /// Whether a path is relative and consists of plain names, so that it cannot leave its folder.
-fn is_inside(path: &str) -> bool {
+pub(crate) fn is_inside(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 

@@ -356,12 +356,8 @@ fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
     };
     #[cfg(feature = "fetch")]
     if is_hub_id(file) {
-        let wanted =
-            crate::manifest::OnHub { repo: file.to_owned(), revision: "main".to_owned(), file: None, template: None };
-        let fetched = crate::hub::Hub::from_env().and_then(|hub| hub.fetch(&wanted));
-        let fetched =
-            fetched.map_err(|problem| Failure::Input(format!("{file}: there is no such file, and {problem}")))?;
-        let source = unjinja_dynamic::Source::from_text(format!("{}.jinja", file.replace('/', "-")), &fetched.text);
+        let source = crate::hub::Hub::from_env().and_then(|hub| hub.model(file));
+        let source = source.map_err(|problem| Failure::Input(format!("{file}: there is no such file, and {problem}")))?;
         return loader.from_source(source).map_err(found);
     }
     loader.from_file(file).map_err(found)

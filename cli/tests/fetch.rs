@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fs;
 
-use crate::support::hub::{Answer, COMMIT, Hub};
+use crate::support::hub::{Answer, Hub};
 use serde_json::{Value, json};
 use unjinja_testkit::commands::{Place, Said};
 use unjinja_testkit::root;
@@ -95,7 +95,7 @@ fn new_unchanged_changed() -> Done {
     let rows: Value = serde_json::from_str(&again.stdout)?;
     let outcomes: Vec<&str> = rows.as_array().into_iter().flatten().filter_map(|row| row["outcome"].as_str()).collect();
     assert_eq!(outcomes, ["changed", "unchanged", "unchanged"]);
-    assert_eq!(rows[0]["commit"], COMMIT);
+    assert_eq!(rows[0]["commit"], scene.hub.commit("org/one"));
     assert_eq!(rows[1]["revision"], "v1");
     has_the_documented_shape(&rows)?;
     assert_eq!(scene.place.read("out/one.jinja")?, OTHER);
@@ -131,25 +131,56 @@ fn named_templates_in_files_of_their_own() -> Done {
 #[test]
 fn the_cache_is_the_hubs() -> Done {
     let scene = Scene::new("cache", &entry("one", ""))?;
-    scene.hub.put("org/one", "main", "chat_template.jinja", file(TEMPLATE));
+    scene.hub.put("org/one", "main", "tokenizer_config.json", file(&json!({"chat_template": TEMPLATE}).to_string()));
+    let commit = scene.hub.commit("org/one");
+    let wanted = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json"];
+    let asked = |method: &str| -> Vec<String> {
+        let asked = scene.hub.asked().into_iter();
+        asked.map(|asked| format!("{} {}", asked.method, asked.path)).filter(|one| one.starts_with(method)).collect()
+    };
     assert_eq!(scene.fetch("", "")?.code, 0);
-    let cached = format!("hf_home/hub/models--org--one/snapshots/{COMMIT}/chat_template.jinja");
-    assert_eq!(scene.place.read(&cached)?, TEMPLATE, "where other clients look");
-    let read = scene.hub.asked().into_iter().filter(|asked| asked.method == "GET").map(|asked| asked.path);
-    assert_eq!(read.collect::<Vec<_>>(), ["/org/one/resolve/main/chat_template.jinja"]);
+    assert_eq!(asked(""), wanted.map(|file| format!("GET /org/one/resolve/main/{file}")));
+    // Where other clients look.
+    let model = "hf_home/hub/models--org--one";
+    assert_eq!(scene.place.read(&format!("{model}/refs/main"))?, commit);
+    assert!(scene.place.read(&format!("{model}/snapshots/{commit}/tokenizer_config.json"))?.contains("chat_template"));
+    assert_eq!(scene.place.read(&format!("{model}/.no_exist/{commit}/chat_template.jinja"))?, "");
     assert_eq!(scene.fetch("", "")?.stdout, "1 unchanged\n");
-    let asked = scene.hub.asked();
-    assert!(!asked.is_empty() && asked.iter().all(|asked| asked.method == "HEAD"), "nothing is read twice: {asked:?}");
-    // A commit cannot change, so nothing is requested.
-    scene.place.write("sources.toml", entry("one", &format!("revision = \"{COMMIT}\"")).as_bytes())?;
-    assert_eq!(scene.fetch("", "")?.stdout, "1 unchanged\n");
-    assert!(scene.hub.asked().is_empty());
+    assert_eq!(asked("GET /org/one/resolve/main/tokenizer_config.json"), [String::new(); 0], "nothing is read twice");
     // Without a network the cache is used; another cache is empty.
-    scene.place.write("sources.toml", entry("one", "").as_bytes())?;
     let nowhere = "HF_ENDPOINT=http://127.0.0.1:9";
     assert_eq!(scene.fetch(nowhere, "")?.stdout, "1 unchanged\n");
-    let said = scene.fetch(&format!("{nowhere} HF_HUB_CACHE=elsewhere"), "")?;
-    assert_eq!(said.code, 1, "{}", said.stdout);
+    assert_eq!(scene.fetch(&format!("{nowhere} HF_HUB_CACHE=elsewhere"), "")?.code, 1);
+    assert_eq!(scene.fetch("HF_HUB_OFFLINE=1", "")?.stdout, "1 unchanged\n");
+    let said = scene.fetch("HF_HUB_OFFLINE=1 HF_HUB_CACHE=elsewhere", "")?;
+    assert!(said.stderr.ends_with("it is not in the cache; unset HF_HUB_OFFLINE to download it\n"), "{}", said.stderr);
+    // A commit cannot change, so nothing is requested.
+    scene.hub.asked();
+    scene.place.write("sources.toml", entry("one", &format!("revision = \"{commit}\"")).as_bytes())?;
+    assert_eq!(scene.fetch("", "")?.stdout, "1 unchanged\n");
+    assert_eq!(asked(""), [String::new(); 0]);
+    Ok(())
+}
+
+#[test]
+fn files_of_other_clients_are_used() -> Done {
+    let scene = Scene::new("other_clients", &entry("one", ""))?;
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    scene.place.write("cache/models--org--one/refs/main", format!("{commit}\n").as_bytes())?;
+    let kept = format!("cache/models--org--one/snapshots/{commit}/chat_template.jinja");
+    scene.place.write(&kept, TEMPLATE.as_bytes())?;
+    let said = scene.fetch("HF_ENDPOINT=http://127.0.0.1:9 HF_HUB_CACHE=cache", "")?;
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_eq!(scene.place.read("out/one.jinja")?, TEMPLATE);
+    Ok(())
+}
+
+#[test]
+fn no_name_leads_out_of_the_cache() -> Done {
+    let scene = Scene::new("out_of_the_cache", &entry("one", "revision = \"../../outside\""))?;
+    scene.hub.put("org/one", "..%2F..%2Foutside", "chat_template.jinja", file(TEMPLATE));
+    assert_eq!(scene.fetch("", "")?.code, 0);
+    assert!(scene.place.read("hf_home/hub/outside").is_err() && scene.place.read("hf_home/outside").is_err());
     Ok(())
 }
 
@@ -194,7 +225,33 @@ fn models_that_ask_for_a_licence() -> Done {
         said(401, "RepoNotFound")?,
         "error: one: HUB/org/one: there is no such model, or it is private; for a private model set HF_TOKEN to a token that may read it\n"
     );
+    let own = |status: u16| {
+        scene.hub.put("org/one", "main", "chat_template.jinja", Answer::Status(status, ""));
+        Ok::<_, Box<dyn Error>>(scene.fetch("HF_TOKEN=hf_old", "")?.stderr)
+    };
+    assert!(own(401)?.contains("the Hub does not accept the token (401): set HF_TOKEN to another, or log in again"));
+    assert!(said(429, "")?.contains("too many requests (429): try again later"));
     assert!(said(500, "Oops")?.contains("HUB/org/one: the Hub answered 500 Internal Server Error"));
+    Ok(())
+}
+
+#[test]
+fn a_busy_hub_is_asked_again() -> Done {
+    let scene = Scene::new("busy", &entry("one", ""))?;
+    scene.hub.put("org/one", "main", "chat_template.jinja", Answer::Busy(503, TEMPLATE.to_owned()));
+    let said = scene.fetch("", "")?;
+    assert_eq!((said.code, scene.hub.asked().len()), (0, 2), "{}", said.stderr);
+    Ok(())
+}
+
+#[test]
+fn an_endpoint_that_is_no_address_is_named() -> Done {
+    let scene = Scene::new("endpoint", &entry("one", ""))?;
+    for endpoint in ["huggingface.co", "ftp://mirror", "https://me:secret@mirror"] {
+        let said = scene.place.run(&format!("HF_ENDPOINT={endpoint} unjinja fetch --out out"), b"")?;
+        assert_eq!(said.code, 2, "{}", said.stderr);
+        assert!(said.stderr.contains("check HF_ENDPOINT") && !said.stderr.contains("secret"), "{}", said.stderr);
+    }
     Ok(())
 }
 
@@ -244,9 +301,20 @@ fn what_is_not_a_template_is_not_written() -> Done {
     scene.hub.put("org/one", "main", "chat_template.jinja", Answer::Page("<html>Log in</html>".to_owned()));
     let error = scene.error("")?;
     assert!(
-        error.contains("HUB/org/one: the answer is not one of the Hub: missing ETag header; check HF_ENDPOINT"),
+        error.contains("HUB/org/one: the answer is not one of the Hub: it has no header x-repo-commit with a commit; check HF_ENDPOINT"),
         "{error}"
     );
+    scene.hub.put("org/one", "main", "chat_template.jinja", Answer::Moved("https://127.0.0.1:1/".to_owned()));
+    assert!(scene.error("")?.contains("no connection to "), "a redirection to nowhere");
+    scene.hub.put(
+        "org/one",
+        "main",
+        "chat_template.jinja",
+        Answer::Moved("/org/one/resolve/main/chat_template.jinja".to_owned()),
+    );
+    assert!(scene.error("")?.contains("it is the last of 10 redirections"), "a redirection to itself");
+    scene.hub.put("org/one", "main", "chat_template.jinja", Answer::Part(40_000_000));
+    assert!(scene.error("")?.contains("the file is larger than 33554432 bytes: it is not a template"), "a large file");
     Ok(())
 }
 
@@ -255,7 +323,8 @@ fn a_spoilt_cache_is_read_anew() -> Done {
     let scene = Scene::new("spoilt", &entry("one", ""))?;
     scene.hub.put("org/one", "main", "chat_template.jinja", file(TEMPLATE));
     assert_eq!(scene.fetch("", "")?.code, 0);
-    scene.place.write(&format!("hf_home/hub/models--org--one/snapshots/{COMMIT}/chat_template.jinja"), b"Forbidden")?;
+    let commit = scene.hub.commit("org/one");
+    scene.place.write(&format!("hf_home/hub/models--org--one/snapshots/{commit}/chat_template.jinja"), b"Forbidden")?;
     let said = scene.fetch("", "")?;
     assert_eq!((said.code, said.stdout.as_str()), (0, "1 unchanged\n"), "{}", said.stderr);
     Ok(())
@@ -302,8 +371,9 @@ fn the_token_goes_to_the_endpoint_alone() -> Done {
     );
     scene.hub.put("org/two", "main", "chat_template.jinja", Answer::Status(403, "GatedRepo"));
     other.put("org/one", "main", "x", file(TEMPLATE));
-    for environment in [format!("HF_TOKEN={TOKEN}"), "HF_HOME=with_token".to_owned()] {
-        scene.place.write("with_token/token", TOKEN.as_bytes())?;
+    let places = ["HF_HOME=with_token", "HF_TOKEN_PATH=with_token/token HF_HUB_CACHE=another"].map(str::to_owned);
+    for environment in places.into_iter().chain([format!("HF_TOKEN={TOKEN}")]) {
+        scene.place.write("with_token/token", format!("{TOKEN}\n").as_bytes())?;
         let said = scene.fetch(&environment, "")?;
         assert_eq!(said.code, 1, "{}", said.stderr);
         assert_eq!(scene.place.read("out/one.jinja")?, TEMPLATE);

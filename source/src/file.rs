@@ -70,22 +70,48 @@ impl Source {
     pub fn from_bytes(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Vec<Source>, SourceError> {
         read_from(path.as_ref(), Cursor::new(bytes))
     }
+
+    /// Whether the tokenizer's special tokens are known: the template's file gave them, or `tokenizer_config.json` did. A token
+    /// that is absent from [`tokens`](Self::tokens) is then one that the tokenizer does not have.
+    pub fn knows_tokens(&self) -> bool {
+        self.tokens != SpecialTokens::default() || self.special_tokens.is_some()
+    }
+
+    /// Adds the special tokens of the model's `tokenizer_config.json`, whose text this is, unless the template's own file gave
+    /// some. A text that is not JSON gives none.
+    ///
+    /// ```
+    /// let source = unjinja_source::Source::from_text("chat_template.jinja", "{{ bos_token }}");
+    /// assert!(!source.knows_tokens());
+    /// let source = source.with_tokens_of(r#"{"bos_token": "<s>"}"#);
+    /// assert_eq!(source.tokens.bos.as_deref(), Some("<s>"));
+    /// ```
+    #[must_use]
+    pub fn with_tokens_of(mut self, config: &str) -> Source {
+        if self.tokens == SpecialTokens::default()
+            && let Some((tokens, special_tokens)) = json::tokens(config)
+        {
+            self.tokens = tokens;
+            self.special_tokens = self.special_tokens.or(special_tokens);
+        }
+        self
+    }
 }
 
-/// The templates of a file. If a model's file gives no special tokens, those of the `tokenizer_config.json` beside it
-/// are used.
+/// The templates of a file. If it gives no special tokens, those of the `tokenizer_config.json` beside it are used.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<Source>, SourceError> {
     let file = File::open(path).map_err(|error| SourceError::unreadable(path, error))?;
-    let mut sources = read_from(path, BufReader::new(file))?;
+    let sources = read_from(path, BufReader::new(file))?;
     let has_tokens = |source: &Source| source.tokens != SpecialTokens::default();
-    if names::is_of_model(path) && !sources.iter().any(has_tokens) {
-        let (tokens, special_tokens) = tokens_beside(path);
-        for source in &mut sources {
-            source.tokens = tokens.clone();
-            source.special_tokens = source.special_tokens.take().or_else(|| special_tokens.clone());
+    // Any `.jinja` file in a model's folder is a template for this model.
+    let has_model = names::is_of_model(path) || names::is_jinja(path);
+    match has_model && !sources.iter().any(has_tokens) {
+        true => {
+            let config = config_beside(path);
+            Ok(sources.into_iter().map(|source| source.with_tokens_of(&config)).collect())
         }
+        false => Ok(sources),
     }
-    Ok(sources)
 }
 
 fn read_stdin() -> Result<Vec<Source>, SourceError> {
@@ -144,12 +170,12 @@ fn kind_of(path: &Path, start: &[u8]) -> Kind {
     }
 }
 
-/// The special tokens in the `tokenizer_config.json` of the same model; none if there is no such file or it cannot be
-/// read, because the template is complete without them.
-fn tokens_beside(path: &Path) -> (SpecialTokens, Option<Vec<String>>) {
+/// The text of the `tokenizer_config.json` of the same model; empty if there is no such file or it cannot be read, because the
+/// template is complete without its tokens.
+fn config_beside(path: &Path) -> String {
     let config = names::model_folder(path).join("tokenizer_config.json");
-    let Ok(file) = File::open(&config) else { return Default::default() };
-    text::read(&config, file).ok().and_then(|text| json::tokens(&text)).unwrap_or_default()
+    let file = File::open(&config).ok();
+    file.and_then(|file| text::read(&config, file).ok()).unwrap_or_default()
 }
 
 fn variants(sources: &[Source]) -> Vec<&str> {

@@ -1,5 +1,4 @@
-//! A small Hugging Face Hub on loopback: it serves files of models with the headers of the Hub, answers questions about
-//! models and revisions, and records the requests.
+//! A small Hugging Face Hub on loopback: it serves files of models with the headers of the Hub, and records the requests.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,11 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The commit of every revision.
-pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
-
 /// The answer to a request for a file.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Answer {
     /// A file.
     File(String),
@@ -21,6 +17,10 @@ pub enum Answer {
     Moved(String),
     /// A page of something that is not a Hub.
     Page(String),
+    /// The first bytes of a file with so many.
+    Part(u64),
+    /// Only the first request is answered with this status, all later ones with the file.
+    Busy(u16, String),
     /// No answer for as long as the test runs.
     Silence,
 }
@@ -70,6 +70,11 @@ impl Hub {
         format!("http://{}", self.address)
     }
 
+    /// The commit of all revisions of a model. It changes with every file.
+    pub fn commit(&self, model: &str) -> String {
+        commit(&self.state(), model)
+    }
+
     /// Sets the answer for a file.
     pub fn put(&self, model: &str, revision: &str, file: &str, answer: Answer) {
         self.state().answers.insert(format!("{model}/resolve/{revision}/{file}"), answer);
@@ -90,14 +95,12 @@ impl Hub {
         let first = lines.next().transpose()?.unwrap_or_default();
         let mut words = first.split(' ');
         let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let (mut authorization, mut known) = (None, None);
+        let mut authorization = None;
         for line in lines {
             let line = line?;
             let Some((name, value)) = line.split_once(": ") else { break };
-            match name.to_ascii_lowercase().as_str() {
-                "authorization" => authorization = Some(value.to_owned()),
-                "if-none-match" => known = Some(value.to_owned()),
-                _ => {}
+            if name.eq_ignore_ascii_case("authorization") {
+                authorization = Some(value.to_owned());
             }
         }
         let mut state = self.state();
@@ -105,65 +108,63 @@ impl Hub {
             return Ok(());
         }
         state.asked.push(Asked { method: method.to_owned(), path: path.to_owned(), authorization });
-        let answer = answer(&state, path.trim_start_matches('/'));
+        let path = path.trim_start_matches('/');
+        let (answer, commit) = answer(&state, path);
+        if let Answer::Busy(_, text) = &answer {
+            state.answers.insert(path.to_owned(), Answer::File(text.clone()));
+        }
         drop(state);
         if matches!(answer, Answer::Silence) {
             loop {
                 std::thread::park();
             }
         }
-        (&stream).write_all(response(method, answer, known.as_deref()).as_bytes())
+        (&stream).write_all(response(method, answer, commit.as_deref()).as_bytes())
     }
 }
 
-fn answer(state: &State, path: &str) -> Answer {
-    if let Some(answer) = state.answers.get(path) {
-        return answer.clone();
+/// The answer for a path, and the commit that it is about.
+fn answer(state: &State, path: &str) -> (Answer, Option<String>) {
+    let parts = path.split_once("/resolve/").and_then(|(model, rest)| Some((model, rest.split_once('/')?)));
+    let Some((model, (revision, file))) = parts else { return (Answer::Status(404, ""), None) };
+    let has = |start: String| state.answers.keys().any(|key| key.starts_with(&start));
+    if !has(format!("{model}/resolve/")) {
+        return (Answer::Status(404, "RepoNotFound"), None);
     }
-    let holds = |model: &str| state.answers.keys().any(|key| key.starts_with(&format!("{model}/resolve/")));
-    match path.strip_prefix("api/models/") {
-        Some(rest) => match rest.split_once("/revision/") {
-            Some((model, revision)) => {
-                let start = format!("{model}/resolve/{revision}/");
-                if state.answers.keys().any(|key| key.starts_with(&start)) {
-                    Answer::Page(format!("{{\"id\": \"{model}\", \"sha\": \"{COMMIT}\"}}"))
-                } else {
-                    Answer::Status(404, "RevisionNotFound")
-                }
-            }
-            None if holds(rest) => Answer::Page(format!("{{\"id\": \"{rest}\"}}")),
-            None => Answer::Status(404, "RepoNotFound"),
-        },
-        None => Answer::Status(404, "EntryNotFound"),
+    let commit = commit(state, model);
+    let revision = if revision == commit { "main" } else { revision };
+    if !has(format!("{model}/resolve/{revision}/")) {
+        return (Answer::Status(404, "RevisionNotFound"), None);
     }
+    let answer = state.answers.get(&format!("{model}/resolve/{revision}/{file}")).cloned();
+    (answer.unwrap_or(Answer::Status(404, "EntryNotFound")), Some(commit))
+}
+
+/// 40 digits that depend on all files of a model.
+fn commit(state: &State, model: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    let files = state.answers.iter().filter(|(key, _)| key.starts_with(&format!("{model}/resolve/")));
+    files.for_each(|(key, answer)| (key, format!("{answer:?}")).hash(&mut hasher));
+    format!("{:016x}{:024x}", hasher.finish(), 0)
 }
 
 /// The text of a response.
-fn response(method: &str, answer: Answer, known: Option<&str>) -> String {
-    let with = |status: &str, headers: &str, body: &str| {
+fn response(method: &str, answer: Answer, commit: Option<&str>) -> String {
+    let commit = commit.map_or(String::new(), |commit| format!("x-repo-commit: {commit}\r\n"));
+    let of_length = |status: &str, headers: &str, body: &str, length: u64| {
         let shown = if method == "HEAD" { "" } else { body };
-        let length = body.len();
         format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{shown}")
     };
+    let with = |status: &str, headers: &str, body: &str| of_length(status, headers, body, body.len() as u64);
     match answer {
-        Answer::File(text) => {
-            let mut hasher = DefaultHasher::new();
-            text.hash(&mut hasher);
-            let tag = format!("\"{:016x}\"", hasher.finish());
-            let headers = format!("etag: {tag}\r\nx-repo-commit: {COMMIT}\r\n");
-            if method == "HEAD" && known == Some(tag.as_str()) {
-                return with("304 Not Modified", &headers, "");
-            }
-            with("200 OK", &headers, &text)
-        }
+        Answer::File(text) => with("200 OK", &commit, &text),
+        Answer::Part(length) => of_length("200 OK", &commit, "{", length),
+        Answer::Status(status, "") | Answer::Busy(status, _) => with(&format!("{status} No"), "", ""),
         Answer::Status(status, code) => {
-            with(&format!("{status} No"), &format!("x-error-code: {code}\r\nx-error-message: {code}\r\n"), "")
+            let headers = format!("x-error-code: {code}\r\nx-error-message: {code}\r\n{commit}");
+            with(&format!("{status} No"), &headers, "")
         }
-        Answer::Moved(to) => with(
-            "302 Found",
-            &format!("location: {to}\r\nx-linked-etag: \"moved\"\r\nx-linked-size: 10\r\nx-repo-commit: {COMMIT}\r\n"),
-            "",
-        ),
+        Answer::Moved(to) => with("302 Found", &format!("location: {to}\r\n{commit}"), ""),
         Answer::Page(text) => with("200 OK", "content-type: text/html\r\n", &text),
         Answer::Silence => String::new(),
     }

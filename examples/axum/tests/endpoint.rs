@@ -4,8 +4,9 @@ use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
+use ureq::http::Response;
+use ureq::{Agent, Body};
 
 type Failure = Box<dyn Error>;
 
@@ -25,9 +26,9 @@ impl Example {
         Ok(Self { child, url })
     }
 
-    fn ask(&self, body: &Value) -> Result<Response, Failure> {
-        let client = Client::builder().no_proxy().build()?;
-        Ok(client.post(format!("{}/v1/chat/completions", self.url)).body(body.to_string()).send()?)
+    fn ask(&self, body: &Value) -> Result<Response<Body>, Failure> {
+        let client = Agent::config_builder().proxy(None).http_status_as_error(false).build().new_agent();
+        Ok(client.post(format!("{}/v1/chat/completions", self.url)).send(body.to_string())?)
     }
 }
 
@@ -50,7 +51,7 @@ fn asked(stream: bool) -> Value {
 #[test]
 fn answers_come_whole() -> Result<(), Failure> {
     let example = Example::start()?;
-    let answer: Value = serde_json::from_str(&example.ask(&asked(false))?.text()?)?;
+    let answer: Value = serde_json::from_str(&example.ask(&asked(false))?.into_body().read_to_string()?)?;
     let choice = &answer["choices"][0];
     assert_eq!(choice["message"]["reasoning_content"], "I have to look into the file.", "{answer}");
     assert_eq!(
@@ -67,7 +68,7 @@ fn answers_are_streamed() -> Result<(), Failure> {
     let example = Example::start()?;
     let response = example.ask(&asked(true))?;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let text = response.text()?;
+    let text = response.into_body().read_to_string()?;
     let data: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
     let (end, chunks) = data.split_last().ok_or("nothing was streamed")?;
     assert_eq!(*end, "[DONE]");
@@ -93,7 +94,7 @@ fn what_is_not_supported_is_refused() -> Result<(), Failure> {
     let example = Example::start()?;
     let response = example.ask(&json!({"messages": [], "n": 2}))?;
     assert_eq!(response.status().as_u16(), 400);
-    let error: Value = serde_json::from_str(&response.text()?)?;
+    let error: Value = serde_json::from_str(&response.into_body().read_to_string()?)?;
     assert_eq!(error["error"]["param"], "n", "{error}");
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// A server of OpenAI's chat completions.
 pub struct Client {
-    http: reqwest::blocking::Client,
+    http: ureq::Agent,
     url: String,
     key: Option<String>,
 }
@@ -111,8 +111,8 @@ impl Client {
     /// A client for the server at this address, such as `http://127.0.0.1:8080`.
     pub fn new(server: &str, key: Option<String>) -> Result<Self, Box<dyn Error>> {
         let server = server.trim_end_matches('/').trim_end_matches("/v1");
-        // Answers take their time, so there is no limit on all of it.
-        let http = reqwest::blocking::Client::builder().timeout(None).build()?;
+        // The body of an error says what is wrong.
+        let http = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
         Ok(Self { http, url: format!("{server}/v1/chat/completions"), key })
     }
 
@@ -124,19 +124,19 @@ impl Client {
         show: &mut dyn FnMut(Part<'_>),
     ) -> Result<Answer, Box<dyn Error>> {
         let body = json!({"messages": messages, "tools": tools, "stream": true});
-        let mut request = self.http.post(&self.url).header("content-type", "application/json").body(body.to_string());
+        let mut request = self.http.post(&self.url).content_type("application/json");
         if let Some(key) = &self.key {
-            request = request.bearer_auth(key);
+            request = request.header("authorization", format!("Bearer {key}"));
         }
-        let response = request.send().map_err(|error| format!("{}: {}", self.url, innermost(&error)))?;
+        let mut response = request.send(body.to_string()).map_err(|error| format!("{}: {error}", self.url))?;
         let status = response.status();
         if !status.is_success() {
-            let body = response.text()?;
+            let body = response.body_mut().read_to_string()?;
             let said = serde_json::from_str::<Chunk>(&body).ok().and_then(|body| body.error);
             return Err(format!("the server says ({status}): {}", said.map_or(body, |error| error.message)).into());
         }
         let mut answer = Answer::default();
-        for line in BufReader::new(response).lines() {
+        for line in BufReader::new(response.into_body().into_reader()).lines() {
             let line = line?;
             let Some(data) = line.strip_prefix("data: ") else { continue };
             if data == "[DONE]" {
@@ -160,13 +160,4 @@ impl Client {
         }
         Err("the answer stopped before its end; ask again".into())
     }
-}
-
-/// The cause of a failed request, without the address.
-fn innermost(error: &dyn Error) -> &dyn Error {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause
 }

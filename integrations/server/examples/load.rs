@@ -130,7 +130,7 @@ async fn load(seconds: u64, streams: u64) -> Result<(), Failure> {
     let proxy = Process::start(&["proxy", &upstream.url])?;
     let counts = Arc::new(Counts::default());
     let end = Instant::now() + Duration::from_secs(seconds);
-    let client = reqwest::Client::builder().no_proxy().build()?;
+    let client = unjinja_server::http::client_builder(&proxy.url.parse()?).build()?;
     let clients: Vec<_> = (0..streams)
         .map(|seed| tokio::spawn(repeat(client.clone(), proxy.url.clone(), seed, end, counts.clone())))
         .collect();

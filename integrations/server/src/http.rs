@@ -3,13 +3,15 @@
 //! # Files
 //! `config` is what an operator chooses; `models` finds the model of a request. `router` has the endpoints and `answer` serves
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
-//! client's format. `upstream` speaks the protocols of the servers behind, on top of `lines` (server-sent events).
+//! client's format. `upstream` speaks the protocols of the servers behind, on top of `lines` (server-sent events) and of the HTTP
+//! `client`.
 //! `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
 //! share.
 //!
 //! Nothing here logs a prompt, an answer or a key.
 
 mod answer;
+mod client;
 mod config;
 mod guard;
 mod lines;
@@ -23,6 +25,7 @@ mod state;
 mod turn;
 mod upstream;
 
+pub use client::client_builder;
 pub use config::{Config, GrammarUse, Limits, Secret, Timeouts, UpstreamApi, UpstreamConfig, UpstreamUrlError};
 pub use log::{Log, LogLine};
 pub use models::{ModelNameError, Models, ServedModel};

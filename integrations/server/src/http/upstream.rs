@@ -8,11 +8,12 @@ mod piece;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use reqwest::{Client, RequestBuilder, Response, redirect};
+use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
+use super::client::client_builder;
 use super::config::{Config, Timeouts, UpstreamApi, UpstreamConfig};
 use super::lines::Events;
 use piece::{excerpt, refused};
@@ -37,14 +38,8 @@ pub(crate) struct Upstream {
 
 impl Upstream {
     pub(crate) fn new(config: &Config) -> Result<Self, reqwest::Error> {
-        // A redirection could carry the key elsewhere.
-        let mut client = Client::builder().redirect(redirect::Policy::none()).connect_timeout(config.timeouts.connect);
-        let host = config.upstream.url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        if host == "localhost" || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback()) {
-            client = client.no_proxy();
-        }
         let (upstream, timeouts) = (config.upstream.clone(), config.timeouts);
-        let client = client.tcp_nodelay(true).build()?;
+        let client = client_builder(&upstream.url).connect_timeout(timeouts.connect).build()?;
         Ok(Self { client, config: upstream, timeouts, longest: config.limits.line, adds_bos: OnceCell::new() })
     }
 

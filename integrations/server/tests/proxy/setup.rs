@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use unjinja_dynamic::{Loader, SpecialTokens};
-use unjinja_server::http::{Config, Log, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig};
+use unjinja_server::http::{Config, Log, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig, client_builder};
 use unjinja_testkit::root;
 
 use super::replay::Replay;
@@ -53,7 +53,7 @@ impl Running {
         let served = tokio::spawn(proxy.serve(listener, async move {
             let _ = stopped.await;
         }));
-        let client = Client::builder().no_proxy().build()?;
+        let client = client_builder(&url.parse()?).build()?;
         Ok(Self { url, replay, log, client, stop: Some(stop), served })
     }
 
