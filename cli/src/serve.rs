@@ -11,7 +11,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use unjinja_dynamic::{Loader, Model, ModelError, Overlay, Status};
 use unjinja_server::http::{
-    Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, UpstreamApi, UpstreamConfig,
+    Bos, Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, UpstreamApi,
+    UpstreamConfig,
 };
 use unjinja_spec::FormatSpec;
 
@@ -54,9 +55,10 @@ pub(crate) struct Arguments {
     /// get only grammars that hold for the whole output.
     #[arg(long, value_name = "ENGINE", value_enum, default_value = "gbnf")]
     grammar_for: Engine,
-    /// Whether the upstream begins prompts with BOS by itself. `auto` asks llama.cpp; others are told not to.
+    /// Who begins prompts with BOS, the token that begins a text. With `auto` it is the template; or the upstream, if llama.cpp
+    /// does so anyway, or the template came without its tokenizer, so that the text of the token is not known.
     #[arg(long, value_enum, default_value = "auto")]
-    upstream_adds_bos: AddsBos,
+    bos: BosFrom,
     /// The limit of tokens for requests without one. llama.cpp needs none.
     #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = positive::<u64>)]
     max_tokens: u64,
@@ -121,12 +123,15 @@ enum Grammar {
     Always,
 }
 
-/// Whether the upstream adds BOS.
+/// Who begins prompts with BOS.
 #[derive(Clone, Copy, ValueEnum)]
-enum AddsBos {
+enum BosFrom {
+    /// The template if it can, else the upstream.
     Auto,
-    Yes,
-    No,
+    /// The template; a template whose BOS is not known is refused.
+    Template,
+    /// The upstream; the template's is left out.
+    Upstream,
 }
 
 /// Runs the command until it is told to end.
@@ -154,7 +159,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         let (upstream, problem) = (arguments.upstream.clone(), proxy.upstream_problem());
         tokio::spawn(async move {
             if let Some(problem) = problem.await {
-                warn(ui, &format!("{upstream}: {problem}; every request asks it again"));
+                warn(ui, &format!("{upstream}: {problem}"));
             }
         });
         Ok(proxy
@@ -217,11 +222,11 @@ fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
         UpstreamConfig::new(&arguments.upstream, api).map_err(|error| Failure::Input(error.to_string()))?;
     upstream.key = key(arguments.upstream_api_key_file.as_deref(), UPSTREAM_KEY)?;
     upstream.max_tokens = arguments.max_tokens;
-    match arguments.upstream_adds_bos {
-        AddsBos::Auto => {}
-        AddsBos::Yes => upstream.adds_bos = Some(true),
-        AddsBos::No => upstream.adds_bos = Some(false),
-    }
+    upstream.bos = match arguments.bos {
+        BosFrom::Auto => Bos::Auto,
+        BosFrom::Template => Bos::Template,
+        BosFrom::Upstream => Bos::Upstream,
+    };
     match arguments.grammar {
         None => {}
         Some(Grammar::None) => upstream.grammar = GrammarUse::Never,
@@ -313,13 +318,27 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
                 ),
             );
         }
-        let mut one = ServedModel::new(shown, model).map_err(|error| Failure::Input(error.to_string()))?;
+        let mut one = ServedModel::new(shown.clone(), model).map_err(|error| Failure::Input(error.to_string()))?;
+        about_tokens(&shown, &one, arguments.bos, ui);
         if let Some(upstream) = arguments.upstream_model.as_deref().or(name) {
             one = one.upstream_name_is(upstream);
         }
         served.push(one);
     }
     Models::new(served).map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// Says what prompts lack because the template came without its tokenizer.
+fn about_tokens(name: &str, model: &ServedModel, bos: BosFrom, ui: Ui) {
+    let next = "put the model's tokenizer_config.json next to the template, or give its GGUF file";
+    let unknown =
+        |tokens: &str| format!("{name}: the template writes {tokens}, and this file does not say what that is");
+    if model.lacks_bos() && matches!(bos, BosFrom::Auto) {
+        warn(ui, &format!("{}: the upstream is asked to add it; {next}", unknown("bos_token")));
+    }
+    if !model.lost_tokens().is_empty() {
+        warn(ui, &format!("{}: prompts lack it; {next}", unknown(&model.lost_tokens().join(" and "))));
+    }
 }
 
 /// A number above 0.
@@ -357,7 +376,8 @@ fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
     #[cfg(feature = "fetch")]
     if is_hub_id(file) {
         let source = crate::hub::Hub::from_env().and_then(|hub| hub.model(file));
-        let source = source.map_err(|problem| Failure::Input(format!("{file}: there is no such file, and {problem}")))?;
+        let source =
+            source.map_err(|problem| Failure::Input(format!("{file}: there is no such file, and {problem}")))?;
         return loader.from_source(source).map_err(found);
     }
     loader.from_file(file).map_err(found)

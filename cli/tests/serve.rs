@@ -2,6 +2,7 @@
 #![cfg(all(feature = "serve", unix))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -30,8 +31,18 @@ struct Serve {
 impl Serve {
     /// Starts it with these arguments and variables, and waits until it listens.
     fn start(upstream: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self, Failure> {
+        Self::with(template(), upstream, arguments, variables)
+    }
+
+    /// The same with a template.
+    fn with(
+        template: impl AsRef<OsStr>,
+        upstream: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self, Failure> {
         let mut command = command();
-        command.args(["--listen", "127.0.0.1:0", "--upstream", upstream, "--template"]).arg(template());
+        command.args(["--listen", "127.0.0.1:0", "--upstream", upstream, "--template"]).arg(template);
         let mut child = command.args(arguments).envs(variables.iter().copied()).stderr(Stdio::piped()).spawn()?;
         let mut lines = BufReader::new(child.stderr.take().ok_or("no standard error")?).lines();
         let (mut before, mut address) = (String::new(), None);
@@ -126,7 +137,9 @@ fn template() -> PathBuf {
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
     command.arg("serve").stdin(Stdio::null()).stdout(Stdio::null());
-    for variable in ["UNJINJA_LOG", "UNJINJA_API_KEY", "UNJINJA_UPSTREAM_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR"] {
+    for variable in
+        ["UNJINJA_LOG", "UNJINJA_API_KEY", "UNJINJA_UPSTREAM_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR", "HF_TOKEN"]
+    {
         command.env_remove(variable);
     }
     command
@@ -295,6 +308,67 @@ fn a_template_without_its_tokens_is_refused() -> Result<(), Failure> {
     let said = refused(&[], &root().join("templates/bare_json.jinja"))?;
     assert!(said.contains("bare_json") && said.contains("bos_token"), "{said}");
     assert!(said.contains("tokenizer_config.json or GGUF file"), "{said}");
+    Ok(())
+}
+
+/// A template that begins prompts with BOS.
+#[cfg(feature = "fetch")]
+const WRITES_BOS: &str = "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
+    {% if add_generation_prompt %}<|assistant|>{% endif %}";
+
+#[cfg(feature = "fetch")]
+#[test]
+fn prompts_begin_with_the_bos_of_the_model() -> Result<(), Failure> {
+    use hub::Answer;
+    use serde_json::{Value, json};
+
+    let hub = hub::Hub::start()?;
+    let tokens = json!({"bos_token": "<s>", "eos_token": "</s>"});
+    let whole = json!({"bos_token": "<s>", "chat_template": WRITES_BOS});
+    let put = |model: &str, file: &str, text: String| hub.put(model, "main", file, Answer::File(text));
+    put("org/split", "chat_template.jinja", WRITES_BOS.to_owned());
+    put("org/split", "tokenizer_config.json", tokens.to_string());
+    put("org/whole", "tokenizer_config.json", whole.to_string());
+    put("org/alone", "chat_template.jinja", WRITES_BOS.to_owned());
+    let folder = |name: &str| format!("bos_{name}_{}", std::process::id());
+    let path = file(&format!("{}.jinja", folder("alone")), WRITES_BOS)?.display().to_string();
+    let config = file(&format!("{}.tokenizer_config.json", folder("whole")), &whole.to_string())?.display().to_string();
+    let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(folder("home"));
+    let (endpoint, home) = (hub.endpoint(), home.display().to_string());
+    let variables = [("HF_ENDPOINT", endpoint.as_str()), ("HF_HOME", home.as_str())];
+
+    let (upstream, url) = slow(1, 0)?;
+    let handed_over = |template: &str,
+                       bos: &str,
+                       variables: &[(&str, &str)]|
+     -> Result<(String, Value, String), Failure> {
+        let serve = Serve::with(template, &url, &["--bos", bos], variables)?;
+        let answer = serve.answer("")?;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let asked = upstream.last();
+        Ok((asked["prompt"].as_str().unwrap_or_default().to_owned(), asked["add_special_tokens"].clone(), serve.said()))
+    };
+    let prompt = "<|user|>Hello<|end|><|assistant|>";
+    for template in ["org/split", "org/whole", &config] {
+        let (text, adds, said) = handed_over(template, "auto", &variables)?;
+        assert_eq!((text, adds), (format!("<s>{prompt}"), json!(false)), "{template}");
+        assert!(!said.contains("warning: "), "{said}");
+        let (text, adds, _) = handed_over(template, "upstream", &variables)?;
+        assert_eq!((text.as_str(), adds), (prompt, json!(true)), "{template}");
+    }
+    for template in ["org/alone", &path] {
+        let (text, adds, said) = handed_over(template, "auto", &variables)?;
+        assert_eq!((text.as_str(), adds), (prompt, json!(true)), "{template}");
+        assert!(said.contains("the template writes bos_token") && said.contains("tokenizer_config.json"), "{said}");
+    }
+    let said = refused(&["--bos", "template"], Path::new(&path))?;
+    assert!(said.contains("the template writes bos_token, and this file does not say what that is"), "{said}");
+    // What was downloaded is enough to start without a network.
+    let nowhere = [("HF_ENDPOINT", "http://127.0.0.1:9"), ("HF_HOME", home.as_str())];
+    for template in ["org/split", "org/whole"] {
+        assert_eq!(handed_over(template, "auto", &nowhere)?.0, format!("<s>{prompt}"), "{template}");
+    }
+    std::fs::remove_dir_all(home)?;
     Ok(())
 }
 

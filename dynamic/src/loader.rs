@@ -284,7 +284,7 @@ impl Loader {
         let renderer = source.map(|source| {
             let bos = source.tokens.bos.clone().or_else(|| spec.tokens.bos.clone());
             let eos = source.tokens.eos.clone().or_else(|| spec.tokens.eos.clone());
-            Renderer::new(source.file(), source.text, SpecialTokens { bos, eos })
+            Renderer::new(source, SpecialTokens { bos, eos })
         });
         Ok(Model::new(spec, renderer, corrections, cache)?)
     }

@@ -98,6 +98,20 @@ impl Model {
         self.renderer()?.template()
     }
 
+    /// Whether the special tokens of the model's tokenizer are known: the template's file gave them, or [`Loader::tokens`] did.
+    /// A template that came alone writes tokens whose texts nobody told, so its prompts lack them.
+    ///
+    /// ```
+    /// let model = unjinja_dynamic::Model::from_template("{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}")?;
+    /// assert!(!model.knows_tokens());
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
+    ///
+    /// [`Loader::tokens`]: crate::Loader::tokens
+    pub fn knows_tokens(&self) -> bool {
+        self.0.renderer.as_ref().is_some_and(Renderer::knows_tokens)
+    }
+
     fn renderer(&self) -> Result<&Renderer, ModelError> {
         self.0.renderer.as_ref().ok_or_else(|| ModelError::NoTemplate { name: self.name().to_owned() })
     }

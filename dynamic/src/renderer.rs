@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 use unjinja_render::{SpecialTokens, Template, TemplateError};
+use unjinja_source::Source;
 
 use crate::conversation::Conversation;
 use crate::error::ModelError;
@@ -13,13 +14,19 @@ pub(crate) struct Renderer {
     file: String,
     text: String,
     tokens: SpecialTokens,
+    knows_tokens: bool,
     parsed: OnceLock<Result<Template, TemplateError>>,
 }
 
 impl Renderer {
-    /// `file` is for messages.
-    pub(crate) fn new(file: String, text: String, tokens: SpecialTokens) -> Self {
-        Self { file, text, tokens, parsed: OnceLock::new() }
+    /// The renderer of this template. `tokens` are all special tokens that are known, from wherever.
+    pub(crate) fn new(source: Source, tokens: SpecialTokens) -> Self {
+        let knows_tokens = source.knows_tokens();
+        Self { file: source.file(), text: source.text, tokens, knows_tokens, parsed: OnceLock::new() }
+    }
+
+    pub(crate) fn knows_tokens(&self) -> bool {
+        self.knows_tokens
     }
 
     pub(crate) fn text(&self) -> &str {

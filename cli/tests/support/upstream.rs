@@ -1,5 +1,5 @@
 //! A server on loopback that completes text: it replays one output in pieces, with a pause before each, and keeps the heads of
-//! the requests. With a certificate it speaks TLS.
+//! and bodies of the requests. With a certificate it speaks TLS.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -18,6 +18,7 @@ pub struct Upstream {
     pieces: Arc<Vec<String>>,
     pause: Duration,
     heads: Arc<Mutex<Vec<String>>>,
+    bodies: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Upstream {
@@ -29,7 +30,8 @@ impl Upstream {
         tls: Option<Arc<ServerConfig>>,
     ) -> Result<Self, Failure> {
         let pieces = output.split_inclusive(' ').map(str::to_owned).collect();
-        let upstream = Self { address: listener.local_addr()?, pieces: Arc::new(pieces), pause, heads: Arc::default() };
+        let (address, pieces) = (listener.local_addr()?, Arc::new(pieces));
+        let upstream = Self { address, pieces, pause, heads: Arc::default(), bodies: Arc::default() };
         let server = upstream.clone();
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
@@ -44,6 +46,11 @@ impl Upstream {
     /// The heads of the requests so far.
     pub fn heads(&self) -> String {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+    }
+
+    /// The body of the last request for text.
+    pub fn last(&self) -> Value {
+        self.bodies.lock().unwrap_or_else(PoisonError::into_inner).last().cloned().unwrap_or_default()
     }
 
     fn accept(&self, connection: TcpStream, tls: Option<Arc<ServerConfig>>) -> Result<(), Failure> {
@@ -68,13 +75,14 @@ impl Upstream {
             }
             head.push_str(&line);
         }
-        std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink())?;
+        let body = serde_json::from_reader((&mut reader).take(length));
         let is_probe = head.starts_with("GET ");
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).push(head);
         let out = reader.get_mut();
         if is_probe {
             return Ok(out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")?);
         }
+        self.bodies.lock().unwrap_or_else(PoisonError::into_inner).push(body?);
         out.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
         for piece in self.pieces.iter() {
             std::thread::sleep(self.pause);

@@ -1,7 +1,8 @@
 //! The proxy: answers OpenAI's and Anthropic's chat requests with a server that only completes text.
 //!
 //! # Files
-//! `config` is what an operator chooses; `models` finds the model of a request. `router` has the endpoints and `answer` serves
+//! `config` is what an operator chooses; `models` finds the model of a request, and `tokens` the special
+//! tokens that its prompts lack. `router` has the endpoints and `answer` serves
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
 //! client's format. `upstream` speaks the protocols of the servers behind, on top of `lines` (server-sent events) and of the HTTP
 //! `client`.
@@ -22,11 +23,12 @@ mod reply;
 mod router;
 mod serve;
 mod state;
+mod tokens;
 mod turn;
 mod upstream;
 
 pub use client::client_builder;
-pub use config::{Config, GrammarUse, Limits, Secret, Timeouts, UpstreamApi, UpstreamConfig, UpstreamUrlError};
+pub use config::{Bos, Config, GrammarUse, Limits, Secret, Timeouts, UpstreamApi, UpstreamConfig, UpstreamUrlError};
 pub use log::{Log, LogLine};
 pub use models::{ModelNameError, Models, ServedModel};
 pub use serve::{Proxy, SetupError};

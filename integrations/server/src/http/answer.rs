@@ -184,10 +184,7 @@ fn render(
             Some(made.map_err(|error| ApiError::invalid("", error, "change the tools or the response format"))?)
         }
     };
-    let prompt = match rendered.text().strip_prefix(served.bos.as_str()) {
-        Some(rest) if adds_bos => rest.to_owned(),
-        _ => rendered.into_text(),
-    };
+    let (prompt, adds_bos) = served.tokens.beginning.hand_over(rendered.into_text(), adds_bos);
     let mut stops = prepared.sampling.stop.clone();
     let of_grammar = grammar.as_ref().map(|grammar| grammar.stops.as_slice()).unwrap_or_default();
     for stop in served.stops.iter().chain(of_grammar) {
@@ -198,7 +195,7 @@ fn render(
     let name = served.upstream_name().unwrap_or(&prepared.model).to_owned();
     let (max_tokens, settings) = (prepared.sampling.max_tokens, prepared.sampling.settings.clone());
     let preserved = served.preserved.clone();
-    let ask = Ask { model: name, prompt, stops, max_tokens, settings, grammar, engine, preserved };
+    let ask = Ask { model: name, prompt, adds_bos, stops, max_tokens, settings, grammar, engine, preserved };
     Ok((prepared, ask))
 }
 

@@ -47,8 +47,8 @@ pub struct UpstreamConfig {
     pub grammar: GrammarUse,
     /// The engine with which it constrains sampling, and with it the field in which it gets a grammar.
     pub engine: Target,
-    /// Whether it puts the token that begins a text (BOS) before every prompt. `None` asks it, where it can be asked.
-    pub adds_bos: Option<bool>,
+    /// Who begins a prompt with the token that begins a text (BOS).
+    pub bos: Bos,
     /// The limit of tokens for requests that name none. Servers with OpenAI's protocol need one, because their own default is
     /// 16.
     pub max_tokens: u64,
@@ -83,8 +83,8 @@ impl UpstreamConfig {
             UpstreamApi::OpenAi => GrammarUse::Never,
             UpstreamApi::LlamaCpp => GrammarUse::WhenPromised,
         };
-        let adds_bos = (api == UpstreamApi::OpenAi).then_some(false);
-        Ok(Self { url: parsed, api, key: None, grammar, engine: Target::Gbnf, adds_bos, max_tokens: 4096 })
+        let bos = Bos::default();
+        Ok(Self { url: parsed, api, key: None, grammar, engine: Target::Gbnf, bos, max_tokens: 4096 })
     }
 }
 
@@ -112,6 +112,21 @@ pub enum UpstreamApi {
     OpenAi,
     /// `/completion` of llama.cpp's server.
     LlamaCpp,
+}
+
+/// Who begins a prompt with the token that begins a text (BOS), if the template does so at all.
+///
+/// A model that gets none, or two, answers worse, and nothing else shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bos {
+    /// The proxy sends the BOS that the template writes. If llama.cpp says that it adds one by itself, the proxy leaves it out. If the text of the
+    /// token is not known, because the template came without its tokenizer, the upstream is asked to add it.
+    #[default]
+    Auto,
+    /// The proxy, and the upstream adds none. A model whose template writes a BOS with an unknown text is not served.
+    Template,
+    /// The upstream. The proxy leaves out what the template writes.
+    Upstream,
 }
 
 /// When the upstream gets a grammar.

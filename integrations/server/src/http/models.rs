@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
 use unjinja_dynamic::{Conversation, GrammarOptions, Model};
 
+use super::tokens::{Beginning, Tokens, missing};
 use crate::error::ApiError;
 use crate::needs::TemplateNeeds;
 
@@ -18,8 +18,7 @@ pub struct ServedModel {
     pub(crate) needs: TemplateNeeds,
     /// Texts that end a turn.
     pub(crate) stops: Vec<String>,
-    /// The text of the token that begins a prompt; empty if the template writes none.
-    pub(crate) bos: String,
+    pub(crate) tokens: Tokens,
     /// Special tokens that the upstream has to keep.
     pub(crate) preserved: Vec<String>,
 }
@@ -36,25 +35,37 @@ impl ServedModel {
         }
         let needs =
             TemplateNeeds::of(model.spec()).tried(|context| model.render(&Conversation::from_context(context)).ok());
-        let tokens = missing_tokens(&model, &needs);
-        if !tokens.is_empty() {
-            return Err(ModelNameError::NoTokens { name, tokens });
+        let missing = missing(&model, &needs);
+        if !missing.is_empty() {
+            return Err(ModelNameError::NoTokens { name, tokens: missing });
         }
+        let tokens = Tokens::of(&model, &needs);
         let grammar = model.grammar_for_any(&GrammarOptions::new()).unwrap_or_default();
-        let bos = model.spec().tokens.bos.clone().unwrap_or_default();
         let mut preserved = grammar.preserved_tokens;
         for token in &model.spec().tokens.preserved {
             if !preserved.contains(token) {
                 preserved.push(token.clone());
             }
         }
-        Ok(Self { name, upstream: None, model, needs, stops: grammar.stops, bos, preserved })
+        Ok(Self { name, upstream: None, model, needs, stops: grammar.stops, tokens, preserved })
     }
 
     /// The name by which the upstream knows the model. Without this, it gets the name that the client sent.
     pub fn upstream_name_is(mut self, name: impl Into<String>) -> Self {
         self.upstream = Some(name.into());
         self
+    }
+
+    /// Whether the template begins prompts with BOS, and the text of this token is not known: the template came without its
+    /// tokenizer. [`Bos`](super::Bos) says what happens then.
+    pub fn lacks_bos(&self) -> bool {
+        self.tokens.beginning == Beginning::Unknown
+    }
+
+    /// The special tokens that the template writes elsewhere, and whose texts are not known. Prompts lack them, which the
+    /// upstream cannot repair.
+    pub fn lost_tokens(&self) -> &[String] {
+        &self.tokens.lost
     }
 
     pub(crate) fn upstream_name(&self) -> Option<&str> {
@@ -65,27 +76,6 @@ impl ServedModel {
     pub fn name(&self) -> &str {
         &self.name
     }
-}
-
-/// The special tokens without which the template renders no conversation. Special tokens are variables that no client sets.
-fn missing_tokens(model: &Model, needs: &TemplateNeeds) -> Vec<String> {
-    const TOKENS: [&str; 2] = ["bos_token", "eos_token"];
-    let said = |role: &str| json!({"role": role, "content": needs.content.value("Hello")});
-    let short = json!([said("user")]);
-    let long = json!([said("user"), said("assistant"), said("user")]);
-    let renders = |messages: &Value, tokens: &[&str]| {
-        let mut context = json!({"messages": messages, "add_generation_prompt": true});
-        tokens.iter().for_each(|token| context[*token] = "".into());
-        model.render(&Conversation::from_context(&context)).is_ok()
-    };
-    // A template that refuses a conversation for other reasons says nothing about tokens.
-    let stuck = |messages: &&Value| !renders(messages, &[]) && renders(messages, &TOKENS);
-    let stuck: Vec<&Value> = [&short, &long].into_iter().filter(stuck).collect();
-    let missing = |token: &&str| {
-        let others: Vec<&str> = TOKENS.into_iter().filter(|other| other != token).collect();
-        stuck.iter().any(|messages| !renders(messages, &others))
-    };
-    TOKENS.into_iter().filter(missing).map(str::to_owned).collect()
 }
 
 /// All models of a proxy.

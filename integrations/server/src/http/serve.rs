@@ -12,11 +12,11 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::config::Config;
+use super::config::{Bos, Config, UpstreamApi};
 use super::log::LogLine;
 use super::metrics::Metrics;
 use super::models::Models;
@@ -55,9 +55,14 @@ impl Proxy {
     /// A proxy for these models.
     ///
     /// # Errors
-    /// If no client for the upstream can be made.
+    /// If no client for the upstream can be made; with [`Bos::Template`], if a template writes a BOS whose text is not known.
     pub fn new(config: Config, models: Models) -> Result<Self, SetupError> {
-        let upstream = Upstream::new(&config).map_err(|error| SetupError(error.to_string()))?;
+        if config.upstream.bos == Bos::Template
+            && let Some(model) = models.iter().find(|model| model.lacks_bos())
+        {
+            return Err(SetupError::NoBos { model: model.name().to_owned() });
+        }
+        let upstream = Upstream::new(&config).map_err(|error| SetupError::Client { cause: error.to_string() })?;
         let (close, closing) = watch::channel(false);
         let slots = Arc::new(Semaphore::new(config.limits.concurrent.min(Semaphore::MAX_PERMITS)));
         // More threads than processors render no faster, and each of them keeps memory.
@@ -67,11 +72,24 @@ impl Proxy {
         Ok(Self { state: Arc::new(State { config, models, upstream, metrics, slots, renders, closing }), close })
     }
 
-    /// Asks whether the upstream answers, and says why not. For a warning at the start: the proxy works without, and every
-    /// request asks the upstream again.
+    /// Asks whether the upstream answers, and whether it adds the BOS that a template alone cannot give. Says why not. For a
+    /// warning at the start: the proxy works without, and every request asks the upstream again.
     pub fn upstream_problem(&self) -> impl Future<Output = Option<String>> + Send + use<> {
         let state = self.state.clone();
-        async move { state.upstream.probe().await.err().map(|trouble| trouble.error.message().to_owned()) }
+        async move {
+            if let Err(trouble) = state.upstream.probe().await {
+                return Some(format!("{}; every request asks it again", trouble.error.message()));
+            }
+            let model = state.models.iter().find(|model| model.lacks_bos())?;
+            let is_left_out = state.upstream.config().api == UpstreamApi::LlamaCpp && !state.upstream.adds_bos().await;
+            is_left_out.then(|| {
+                let next = "give the model's tokenizer_config.json or GGUF file";
+                format!(
+                    "it adds no BOS, and the template of {} does not say what BOS is: prompts lack it; {next}",
+                    model.name()
+                )
+            })
+        }
     }
 
     /// Serves until `stop` resolves and all answers are written, or the time limit for them is over.
@@ -120,7 +138,7 @@ async fn accept(mut listener: TcpListener, state: Arc<State>, mut stopped: watch
         let stream = tokio::select! {
             biased;
             _ = stopped.wait_for(|stopped| *stopped) => break,
-            (stream, _) = Listener::accept(&mut listener) => stream,
+            stream = next(&mut listener) => stream,
         };
         let (http, service, watcher, mut stopped) = (http.clone(), service.clone(), open.watcher(), stopped.clone());
         tokio::spawn(async move {
@@ -140,14 +158,57 @@ async fn accept(mut listener: TcpListener, state: Arc<State>, mut stopped: watch
     open.shutdown().await;
 }
 
+/// The next connection. Each piece of an answer is sent at once: otherwise the system keeps a small one until the client has
+/// confirmed the one before, and clients wait about 40 ms with that.
+async fn next(listener: &mut TcpListener) -> TcpStream {
+    let (stream, _) = Listener::accept(listener).await;
+    // Without the option the connection is slower, and works.
+    let _ = stream.set_nodelay(true);
+    stream
+}
+
 /// Why there is no proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetupError(String);
+#[non_exhaustive]
+pub enum SetupError {
+    /// No client for the upstream can be made.
+    Client {
+        /// What is wrong.
+        cause: String,
+    },
+    /// The proxy is to write the BOS of this model, and does not know its text.
+    NoBos {
+        /// The model.
+        model: String,
+    },
+}
 
 impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the client for the upstream cannot be made: {}; check the certificates of this machine", self.0)
+        match self {
+            Self::Client { cause } => {
+                write!(f, "the client for the upstream cannot be made: {cause}; check the certificates of this machine")
+            }
+            Self::NoBos { model } => write!(
+                f,
+                "{model}: the template writes bos_token, and this file does not say what that is: give the model's \
+                 tokenizer_config.json or GGUF file, or let the upstream add the token"
+            ),
+        }
     }
 }
 
 impl std::error::Error for SetupError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn pieces_are_sent_at_once() -> Result<(), io::Error> {
+        let mut listener = TcpListener::bind("127.0.0.1:0").await?;
+        let _client = TcpStream::connect(listener.local_addr()?).await?;
+        assert!(next(&mut listener).await.nodelay()?);
+        Ok(())
+    }
+}

@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use super::client::client_builder;
-use super::config::{Config, Timeouts, UpstreamApi, UpstreamConfig};
+use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig};
 use super::lines::Events;
 use piece::{excerpt, refused};
 
@@ -71,8 +71,11 @@ impl Upstream {
 
     /// Whether the upstream puts BOS before a prompt. llama.cpp is asked once: it says of which tokens an empty text consists.
     pub(crate) async fn adds_bos(&self) -> bool {
-        if let Some(known) = self.config.adds_bos {
-            return known;
+        match (self.config.bos, self.config.api) {
+            (Bos::Upstream, _) => return true,
+            // With OpenAI's protocol it is told what to do.
+            (Bos::Template, _) | (Bos::Auto, UpstreamApi::OpenAi) => return false,
+            (Bos::Auto, UpstreamApi::LlamaCpp) => {}
         }
         let ask = || async {
             let body = json!({"content": "", "add_special": true});

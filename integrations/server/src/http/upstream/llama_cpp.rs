@@ -108,6 +108,7 @@ mod tests {
         body(&Ask {
             model: "m".to_owned(),
             prompt: "Hi".to_owned(),
+            adds_bos: true,
             stops: vec!["<end>".to_owned()],
             max_tokens: Some(5),
             settings: Map::from_iter([("top_k".to_owned(), json!(3)), ("messages".to_owned(), json!([]))]),

@@ -23,8 +23,7 @@ pub(super) fn body(ask: &Ask, max_tokens: u64) -> Value {
         // The markers of a format are special tokens: the parser has to see them.
         "skip_special_tokens": false,
         "spaces_between_special_tokens": false,
-        // The template has written BOS.
-        "add_special_tokens": false,
+        "add_special_tokens": ask.adds_bos,
     });
     body.extend(own.as_object().cloned().unwrap_or_default());
     if !ask.stops.is_empty() {

@@ -15,6 +15,8 @@ const SHOWN: usize = 300;
 pub(crate) struct Ask {
     pub model: String,
     pub prompt: String,
+    /// The upstream is to begin the prompt with BOS. If not, the prompt has it, or needs none.
+    pub adds_bos: bool,
     pub stops: Vec<String>,
     pub max_tokens: Option<u64>,
     /// The sampler's settings, as the client wrote them.
