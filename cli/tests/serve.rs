@@ -319,10 +319,10 @@ const WRITES_BOS: &str = "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>
 #[cfg(feature = "fetch")]
 #[test]
 fn prompts_begin_with_the_bos_of_the_model() -> Result<(), Failure> {
-    use hub::Answer;
+    use crate::support::hub::{Answer, Hub};
     use serde_json::{Value, json};
 
-    let hub = hub::Hub::start()?;
+    let hub = Hub::start()?;
     let tokens = json!({"bos_token": "<s>", "eos_token": "</s>"});
     let whole = json!({"bos_token": "<s>", "chat_template": WRITES_BOS});
     let put = |model: &str, file: &str, text: String| hub.put(model, "main", file, Answer::File(text));

@@ -25,21 +25,21 @@ mod length;
 mod number;
 mod object;
 mod one_of;
-mod references;
 mod regex;
 mod string;
 mod table;
 mod types;
 mod value;
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt;
 
 use serde_json::Value;
+use unjinja_runtime::References;
 
 use super::{Builder, Expr, RuleId};
 use condition::Condition;
-use references::References;
 
 pub(crate) use bounds::Count;
 pub(crate) use regex::Run;
@@ -147,7 +147,8 @@ pub struct Schemas<'s, 'b> {
     root: &'s Value,
     /// The result for each combination of conditions.
     known: HashMap<Vec<Condition<'s>>, Known<'s>>,
-    references: References<'s>,
+    /// Collected at the first reference.
+    references: OnceCell<References>,
     budget: usize,
     depth: usize,
     reports: Vec<Report<'s>>,
@@ -185,7 +186,12 @@ impl<'s, 'b> Schemas<'s, 'b> {
     /// The schemas of a document. References are resolved in it, and reports are relative to it.
     pub fn new(builder: &'b mut Builder, root: &'s Value) -> Self {
         let known = HashMap::new();
-        Self { builder, root, known, references: References::new(root), budget: BUDGET, depth: 0, reports: Vec::new() }
+        Self { builder, root, known, references: OnceCell::new(), budget: BUDGET, depth: 0, reports: Vec::new() }
+    }
+
+    /// The schema that a reference names, if the document has it.
+    fn target(&self, reference: &str) -> Option<&'s Value> {
+        self.references.get_or_init(|| References::of(self.root)).target(self.root, reference)
     }
 
     /// The values that a schema of the document allows.

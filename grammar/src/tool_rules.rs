@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use unjinja_runtime::abi_3::KeyOrder;
-use unjinja_runtime::{Tool, Tools, Types};
+use unjinja_runtime::{References, Tool, Tools, Types};
 
 use super::key_order;
 
@@ -23,6 +23,8 @@ const MAX_FREE_ORDER: usize = 4;
 pub(super) struct ToolRules {
     pub(super) name: String,
     pub(super) parameters: Value,
+    /// The references of the parameters.
+    references: References,
     pub(super) properties: Vec<Property>,
     /// Whether arguments that the schema does not name are allowed.
     pub(super) open: bool,
@@ -56,7 +58,8 @@ pub(super) enum Order {
 impl ToolRules {
     pub(super) fn new(tools: &Tools, tool: &Tool, key_order: KeyOrder) -> Self {
         let mut found = NamedArguments::default();
-        found.collect(&tool.parameters, &tool.parameters, 0);
+        let references = References::of(&tool.parameters);
+        found.collect((&tool.parameters, &references), &tool.parameters, 0);
         let properties: Vec<Property> = found
             .properties
             .into_iter()
@@ -76,13 +79,20 @@ impl ToolRules {
             () => Order::Schema,
         };
         let (name, parameters) = (tool.name.clone(), arguments_schema(tool));
-        Self { name, parameters, properties, open: !found.closed, order, sorted }
+        Self { name, parameters, references, properties, open: !found.closed, order, sorted }
     }
 
     /// A tool about which nothing is known.
     pub(super) fn any() -> Self {
-        let (name, parameters) = ("any".to_owned(), Value::Bool(true));
-        Self { name, parameters, properties: Vec::new(), open: true, order: Order::Any, sorted: None }
+        Self {
+            name: "any".to_owned(),
+            parameters: Value::Bool(true),
+            references: References::default(),
+            properties: Vec::new(),
+            open: true,
+            order: Order::Any,
+            sorted: None,
+        }
     }
 
     /// The arguments that are written after this one. `None` if it may not come now.
@@ -116,6 +126,11 @@ impl ToolRules {
         }
     }
 
+    /// The schema that the `$ref` of one of the tool's schemas names.
+    pub(super) fn referred(&self, schema: &Value) -> Option<&Value> {
+        referred((&self.parameters, &self.references), schema)
+    }
+
     pub(super) fn has_required(&self) -> bool {
         self.properties.iter().any(|property| property.required)
     }
@@ -137,7 +152,7 @@ struct NamedArguments {
 const DEPTH: usize = 16;
 
 impl NamedArguments {
-    fn collect(&mut self, root: &Value, schema: &Value, depth: usize) {
+    fn collect(&mut self, document: Document<'_>, schema: &Value, depth: usize) {
         let Some(object) = schema.as_object() else { return };
         if depth > DEPTH {
             return;
@@ -150,17 +165,17 @@ impl NamedArguments {
         let required = object.get("required").and_then(Value::as_array).into_iter().flatten();
         self.required.extend(required.filter_map(Value::as_str).map(str::to_owned));
         self.closed |= object.get("additionalProperties") == Some(&Value::Bool(false));
-        if let Some(target) = parameters_target(root, schema) {
-            self.collect(root, target, depth + 1);
+        if let Some(target) = referred(document, schema) {
+            self.collect(document, target, depth + 1);
         }
         for part in object.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            self.collect(root, part, depth + 1);
+            self.collect(document, part, depth + 1);
         }
         // Arguments that only some alternatives name are optional.
         for key in ["anyOf", "oneOf"] {
             for part in object.get(key).and_then(Value::as_array).into_iter().flatten() {
                 let mut inner = Self::default();
-                inner.collect(root, part, depth + 1);
+                inner.collect(document, part, depth + 1);
                 for (name, schema) in inner.properties {
                     match self.properties.iter_mut().find(|(known, _)| *known == name) {
                         Some((_, known)) if *known != schema => {
@@ -187,7 +202,10 @@ pub(super) fn arguments_schema(tool: &Tool) -> Value {
     parameters
 }
 
-/// The schema that a `$ref` refers to, if it is in the same document.
-pub(super) fn parameters_target<'s>(root: &'s Value, schema: &'s Value) -> Option<&'s Value> {
-    root.pointer(schema.get("$ref")?.as_str()?.strip_prefix('#')?)
+/// A schema with its references.
+type Document<'s> = (&'s Value, &'s References);
+
+/// The schema that the `$ref` of a schema names, if it is in the same document.
+fn referred<'s>((root, references): Document<'s>, schema: &Value) -> Option<&'s Value> {
+    references.target(root, schema.get("$ref")?.as_str()?)
 }

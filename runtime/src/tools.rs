@@ -6,10 +6,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 mod place;
+mod references;
 pub(crate) mod schema;
 mod types;
 
 pub(crate) use place::SchemaPlace;
+pub use references::References;
 pub use types::Types;
 
 /// The tools that a request offers. Cheap to clone.
@@ -228,8 +230,11 @@ impl Tools {
 
     /// The place of an argument in the schema of the tool at a position.
     pub(crate) fn place_of(&self, tool: usize, argument: &str) -> SchemaPlace<'_> {
-        let tool = self.inner.tools.get(tool);
-        tool.map_or(SchemaPlace::UNKNOWN, |tool| SchemaPlace::of(&tool.parameters).member(argument))
+        let Inner { tools, arguments, .. } = &*self.inner;
+        let tool = tools.get(tool).zip(arguments.get(tool));
+        tool.map_or(SchemaPlace::UNKNOWN, |(tool, arguments)| {
+            SchemaPlace::of(&tool.parameters, arguments.references()).member(argument)
+        })
     }
 }
 

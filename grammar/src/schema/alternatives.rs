@@ -181,7 +181,7 @@ impl<'s> Schemas<'s, '_> {
         let mut join = Vec::new();
         for (keyword, value) in keywords {
             match (keyword.as_str(), value) {
-                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(name)) => match self.references.target(name) {
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(name)) => match self.target(name) {
                     Some(target) => {
                         if keyword == "$dynamicRef" && !name.starts_with("#/") {
                             self.report(Some(schema), "$dynamicRef", "dynamic references are not supported");

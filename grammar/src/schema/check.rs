@@ -119,7 +119,7 @@ impl Schemas<'_, '_> {
                 }
             }
             "$ref" => {
-                let target = argument.as_str().and_then(|name| self.references.target(name))?;
+                let target = argument.as_str().and_then(|name| self.target(name))?;
                 self.fits(value, target)
             }
             "then" | "else" | "nullable" | "title" | "description" | "$comment" | "default" | "examples" | "$defs"

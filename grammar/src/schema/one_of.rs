@@ -39,7 +39,7 @@ impl<'s> Schemas<'s, '_> {
                 mark.properties.extend(required.filter_map(|name| Some((name, constants(properties.get(name)?)?))));
             }
             let Some(target) =
-                keywords.get("$ref").and_then(Value::as_str).and_then(|name| self.references.target(name))
+                keywords.get("$ref").and_then(Value::as_str).and_then(|name| self.target(name))
             else {
                 break;
             };

@@ -11,7 +11,7 @@ use super::{Call, NodeKey, Offered, Position, Turn, is_canonical, is_irrelevant,
 use crate::counted::lost as lost_of;
 use crate::graph::{Alternative, NodeId, Piece};
 use crate::syntax::Syntax;
-use crate::tool_rules::{Order, Property, ToolRules, parameters_target};
+use crate::tool_rules::{Order, Property, ToolRules};
 use crate::values::{NAME, NO_STRING};
 use crate::{Class, Expr, choice, many, option, repeat, sequence, text};
 
@@ -280,7 +280,7 @@ impl<'a> Turn<'a> {
         };
         let mut alternatives = Vec::new();
         if as_text {
-            match listed(&tool.parameters, &property.schema, 0) {
+            match listed(tool, &property.schema, 0) {
                 Some(values) => {
                     let typed = matches!(kind, ArgumentKind::BySchema { .. });
                     let texts = values.iter().filter_map(|value| match value {
@@ -478,7 +478,7 @@ fn has_format(schema: &Value) -> bool {
 }
 
 /// The values that a schema lists, if it says nothing else.
-fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
+fn listed(tool: &ToolRules, schema: &Value, depth: usize) -> Option<Vec<Value>> {
     if depth > MAX_DEPTH {
         return None;
     }
@@ -489,13 +489,13 @@ fn listed(root: &Value, schema: &Value, depth: usize) -> Option<Vec<Value>> {
     if let Some(Value::Array(values)) = object.get("enum") {
         return Some(values.clone());
     }
-    if let Some(target) = parameters_target(root, schema) {
-        return listed(root, target, depth + 1);
+    if let Some(target) = tool.referred(schema) {
+        return listed(tool, target, depth + 1);
     }
     if object.get("type").and_then(Value::as_str) == Some("null") {
         return Some(vec![Value::Null]);
     }
     let parts = object.get("anyOf").or_else(|| object.get("oneOf"))?.as_array()?;
-    let parts: Option<Vec<Vec<Value>>> = parts.iter().map(|part| listed(root, part, depth + 1)).collect();
+    let parts: Option<Vec<Vec<Value>>> = parts.iter().map(|part| listed(tool, part, depth + 1)).collect();
     Some(parts?.concat())
 }

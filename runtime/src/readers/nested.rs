@@ -194,6 +194,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tools::References;
 
     static TAGS: Nesting = Nesting {
         python: false,
@@ -205,7 +206,8 @@ mod tests {
 
     fn read(text: &str, schema: &serde_json::Value) -> Option<String> {
         let mut out = Vec::new();
-        object(text.as_bytes(), &TAGS, SchemaPlace::of(schema), &mut out)
+        let references = References::of(schema);
+        object(text.as_bytes(), &TAGS, SchemaPlace::of(schema, &references), &mut out)
             .then(|| String::from_utf8(out).expect("what is written is UTF-8"))
     }
 

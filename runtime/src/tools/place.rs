@@ -5,17 +5,21 @@
 
 use serde_json::Value;
 
-use super::schema::types_at;
+use super::references::References;
+use super::schema::{reference, types_at};
 use super::types::Types;
 
 /// How many schemas are looked at to find a place.
 const BUDGET: usize = 64;
 
+/// A schema with its references.
+pub(super) type Document<'s> = (&'s Value, &'s References);
+
 /// A place in a tool's schema.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SchemaPlace<'s> {
-    /// The whole schema, to which references point, and the schema of this place.
-    at: Option<(&'s Value, &'s Value)>,
+    /// The whole schema with its references, and the schema of this place.
+    at: Option<(Document<'s>, &'s Value)>,
 }
 
 impl<'s> SchemaPlace<'s> {
@@ -23,13 +27,13 @@ impl<'s> SchemaPlace<'s> {
     pub(crate) const UNKNOWN: Self = Self { at: None };
 
     /// The top of a schema.
-    pub(crate) fn of(root: &'s Value) -> Self {
-        Self { at: Some((root, root)) }
+    pub(crate) fn of(root: &'s Value, references: &'s References) -> Self {
+        Self { at: Some(((root, references), root)) }
     }
 
     /// The types that are allowed here.
     pub(crate) fn types(self) -> Types {
-        self.at.map_or(Types::UNKNOWN, |(root, schema)| types_at(root, schema))
+        self.at.map_or(Types::UNKNOWN, |(document, schema)| types_at(document, schema))
     }
 
     /// The place of a member of an object.
@@ -51,16 +55,15 @@ impl<'s> SchemaPlace<'s> {
 
     /// What `part` finds first: in the schema of this place, in those that it refers to, and in those that it combines.
     fn find(self, part: impl Fn(&'s Value) -> Option<&'s Value>) -> Option<Self> {
-        let (root, schema) = self.at?;
+        let ((root, references), schema) = self.at?;
         // Most schemas refer to nothing. The list stays empty then, and nothing is allocated.
         let (mut first, mut open) = (Some(schema), Vec::new());
         for _ in 0..BUDGET {
             let schema = first.take().or_else(|| open.pop())?;
             if let Some(found) = part(schema) {
-                return Some(Self { at: Some((root, found)) });
+                return Some(Self { at: Some(((root, references), found)) });
             }
-            let reference = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix('#'));
-            open.extend(reference.and_then(|pointer| root.pointer(pointer)));
+            open.extend(reference(schema).and_then(|name| references.target(root, name)));
             for key in ["allOf", "anyOf", "oneOf"] {
                 open.extend(schema.get(key).and_then(Value::as_array).into_iter().flatten());
             }

@@ -3,8 +3,10 @@
 //! Schemas are untrusted: references may go in circles, and alternatives may multiply. Each schema is analysed within a
 //! budget. If the budget is used up the type is unknown, which is always safe.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::place::Document;
+use super::references::References;
 use super::types::Types;
 
 /// The budget: how many schemas are looked at for one tool.
@@ -19,14 +21,17 @@ pub(super) struct Arguments {
     named: Vec<(String, Types)>,
     /// The type of arguments that the schema does not name.
     others: Types,
+    /// The references of the schema.
+    references: References,
 }
 
 impl Arguments {
     /// Analyses the schema of an arguments object.
     pub(super) fn of(parameters: &Value) -> Self {
-        let mut resolver = Resolver { root: parameters, path: Vec::new(), budget: BUDGET };
+        let references = References::of(parameters);
         let mut found = Self::default();
-        resolver.collect(parameters, &mut found);
+        Resolver::new((parameters, &references)).collect(parameters, &mut found);
+        found.references = references;
         found
     }
 
@@ -49,19 +54,29 @@ impl Arguments {
         self.may_have(argument) || self.others != Types::UNKNOWN
     }
 
+    /// The references of the schema.
+    pub(super) fn references(&self) -> &References {
+        &self.references
+    }
+
     /// The position of a name, or the one where it has to be inserted.
     fn find(&self, name: &str) -> Result<usize, usize> {
         self.named.binary_search_by(|(known, _)| known.as_str().cmp(name))
     }
 }
 
-/// The types that a schema allows; references point into `root`.
-pub(super) fn types_at(root: &Value, schema: &Value) -> Types {
-    Resolver { root, path: Vec::new(), budget: BUDGET }.types(schema)
+/// The types that a schema of a document allows.
+pub(super) fn types_at<'s>(document: Document<'s>, schema: &'s Value) -> Types {
+    Resolver::new(document).types(schema)
+}
+
+/// What the reference of a schema says, if it has one.
+pub(super) fn reference(schema: &Value) -> Option<&str> {
+    schema.get("$ref").or_else(|| schema.get("$dynamicRef"))?.as_str()
 }
 
 struct Resolver<'s> {
-    root: &'s Value,
+    document: Document<'s>,
     /// The references that are being followed, so that none is followed inside itself.
     path: Vec<&'s str>,
     budget: usize,
@@ -71,9 +86,13 @@ struct Resolver<'s> {
 type Says = Option<Types>;
 
 impl<'s> Resolver<'s> {
+    fn new(document: Document<'s>) -> Self {
+        Self { document, path: Vec::new(), budget: BUDGET }
+    }
+
     /// Adds the properties of an object's schema, through references and combinations.
-    fn collect(&mut self, schema: &'s Value, found: &mut Arguments) {
-        let Some(schema) = schema.as_object() else { return };
+    fn collect(&mut self, value: &'s Value, found: &mut Arguments) {
+        let Some(schema) = value.as_object() else { return };
         if !self.spend() {
             return;
         }
@@ -91,7 +110,7 @@ impl<'s> Resolver<'s> {
         {
             found.others = self.types(others);
         }
-        if let Some((name, target)) = self.target(schema) {
+        if let Some((name, target)) = self.target(value) {
             self.path.push(name);
             self.collect(target, found);
             self.path.pop();
@@ -111,8 +130,8 @@ impl<'s> Resolver<'s> {
         self.resolve(schema).filter(|&types| types != Types::ANY).unwrap_or(Types::UNKNOWN)
     }
 
-    fn resolve(&mut self, schema: &'s Value) -> Says {
-        let schema = schema.as_object()?;
+    fn resolve(&mut self, value: &'s Value) -> Says {
+        let schema = value.as_object()?;
         if !self.spend() {
             return None;
         }
@@ -123,7 +142,7 @@ impl<'s> Resolver<'s> {
         if let Some(value) = schema.get("const") {
             says = both(says, Some(type_of(value)));
         }
-        if let Some((name, target)) = self.target(schema) {
+        if let Some((name, target)) = self.target(value) {
             self.path.push(name);
             says = both(says, self.resolve(target));
             self.path.pop();
@@ -156,17 +175,15 @@ impl<'s> Resolver<'s> {
 
     /// The types of an alternative. An alternative that leads back to itself adds nothing.
     fn alternative(&mut self, schema: &'s Value) -> Option<Says> {
-        let reference = schema.get("$ref").and_then(Value::as_str);
-        let circular = reference.is_some_and(|name| self.path.contains(&name));
+        let circular = reference(schema).is_some_and(|name| self.path.contains(&name));
         (!circular && schema != &Value::Bool(false)).then(|| self.resolve(schema))
     }
 
-    /// The schema that a `$ref` names, in the same document.
-    fn target(&self, schema: &'s Map<String, Value>) -> Option<(&'s str, &'s Value)> {
-        let name = schema.get("$ref").or_else(|| schema.get("$dynamicRef"))?.as_str()?;
-        let pointer = name.strip_prefix('#')?;
-        (!self.path.contains(&name)).then_some(())?;
-        Some((name, self.root.pointer(pointer)?))
+    /// The schema that a reference names, in the same document.
+    fn target(&self, schema: &'s Value) -> Option<(&'s str, &'s Value)> {
+        let (root, references) = self.document;
+        let name = reference(schema).filter(|name| !self.path.contains(name))?;
+        Some((name, references.target(root, name)?))
     }
 
     /// Whether another schema may be looked at.
@@ -235,7 +252,7 @@ fn either(first: Types, second: Types) -> Types {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
 
@@ -245,6 +262,7 @@ mod tests {
             "Loop": {"$ref": "#/$defs/Loop"},
             "Tree": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/Tree"}]},
             "Odd/Name": {"type": "boolean"},
+            "Named": {"$anchor": "named", "type": "string"},
             "Ping": {"$ref": "#/$defs/Pong"},
             "Pong": {"anyOf": [{"$ref": "#/$defs/Ping"}, {"type": "null"}]},
         }, "definitions": {"Old": {"type": "array"}}});
@@ -275,6 +293,8 @@ mod tests {
             (json!({"$ref": "#/$defs/Text"}), Types::STRING),
             (json!({"$ref": "#/definitions/Old"}), Types::ARRAY),
             (json!({"$ref": "#/$defs/Odd~1Name"}), Types::BOOLEAN),
+            (json!({"$ref": "#/%24defs/Text"}), Types::STRING),
+            (json!({"$ref": "#named"}), Types::STRING),
             (json!({"$ref": "#/$defs/Loop"}), Types::UNKNOWN),
             (json!({"$ref": "#/$defs/Tree"}), Types::INTEGER),
             (json!({"$ref": "#/$defs/Ping"}), Types::NULL),

@@ -1,8 +1,7 @@
 //! Schemas with `allOf`: the one schema that they amount to, if that is simple.
 
 use serde_json::{Map, Value};
-
-use super::pointer;
+use unjinja_runtime::References;
 
 /// Keywords that say which values fit in a way that a Rust type can follow. Other keywords are annotations and limits.
 const SHAPES: [&str; 12] = [
@@ -29,7 +28,7 @@ pub(super) fn says_more_than_its_reference(schema: &Map<String, Value>) -> bool 
 
 /// One schema without `allOf` that is fulfilled by what fulfils all parts of this one. `None` if the parts are more than
 /// the members of one object.
-pub(super) fn all_of(root: &Value, schema: &Map<String, Value>) -> Option<Value> {
+pub(super) fn all_of(root: &Value, references: &References, schema: &Map<String, Value>) -> Option<Value> {
     let mut parts = Vec::new();
     collect(schema, &mut parts, DEPTH)?;
     // One part that says something, and descriptions around it. A reference stays one, so its type keeps its name.
@@ -38,7 +37,7 @@ pub(super) fn all_of(root: &Value, schema: &Map<String, Value>) -> Option<Value>
     }
     let mut merged = Map::new();
     for part in &parts {
-        add(root, part, &mut merged, DEPTH)?;
+        add((root, references), part, &mut merged, DEPTH)?;
     }
     merged.insert("type".to_owned(), "object".into());
     Some(Value::Object(merged))
@@ -69,17 +68,23 @@ fn collect(schema: &Map<String, Value>, parts: &mut Vec<Map<String, Value>>, dep
 }
 
 /// Adds the members of an object's schema to another one.
-fn add(root: &Value, part: &Map<String, Value>, merged: &mut Map<String, Value>, depth: usize) -> Option<()> {
+fn add(
+    document: (&Value, &References),
+    part: &Map<String, Value>,
+    merged: &mut Map<String, Value>,
+    depth: usize,
+) -> Option<()> {
+    let (root, references) = document;
     let depth = depth.checked_sub(1)?;
     for (key, value) in part {
         match key.as_str() {
             "type" if value == "object" => {}
             "$ref" => {
-                let target = root.pointer(&pointer::of(root, value.as_str()?)?)?.as_object()?;
+                let target = references.target(root, value.as_str()?)?.as_object()?;
                 let mut parts = Vec::new();
                 collect(target, &mut parts, depth)?;
                 for part in &parts {
-                    add(root, part, merged, depth)?;
+                    add(document, part, merged, depth)?;
                 }
             }
             "properties" => {
@@ -119,7 +124,7 @@ mod tests {
             "place": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
             "circle": {"allOf": [{"$ref": "#/$defs/circle"}, {"properties": {}}]},
         }});
-        all_of(&root, schema.as_object().unwrap())
+        all_of(&root, &References::of(&root), schema.as_object().unwrap())
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The schemas of tools in the forms that `typify` reads reliably: every object, list of values and choice is a definition
 //! with a name of its own, and keywords that no Rust type can follow are left out.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use unjinja_runtime::{Tool, Tools};
+use unjinja_runtime::{References, Tool, Tools};
 
 use super::error::{TypesError, TypesProblem};
 use super::names::{Names, doc, type_name};
@@ -79,6 +80,7 @@ struct Output {
 /// Reads the schema of one tool.
 struct Resolver<'o> {
     tool: &'o Tool,
+    references: References,
     /// The name of the struct of the arguments. Other types of the tool begin with it.
     prefix: String,
     out: &'o mut Output,
@@ -128,7 +130,8 @@ impl Shape {
 impl<'o> Resolver<'o> {
     fn new(tool: &'o Tool, prefix: &str, out: &'o mut Output) -> Self {
         let named = BTreeMap::from([(String::new(), (prefix.to_owned(), false))]);
-        Self { tool, prefix: prefix.to_owned(), out, named, followed: Vec::new(), budget: BUDGET }
+        let references = References::of(&tool.parameters);
+        Self { tool, references, prefix: prefix.to_owned(), out, named, followed: Vec::new(), budget: BUDGET }
     }
 
     /// Defines the struct of the tool's arguments.
@@ -193,7 +196,7 @@ impl<'o> Resolver<'o> {
                     return Shape::any();
                 }
             }
-            return match merge::all_of(&self.tool.parameters, object) {
+            return match merge::all_of(&self.tool.parameters, &self.references, object) {
                 Some(merged) => self.shape(&merged, at, name),
                 None => Shape::any(),
             };
@@ -255,7 +258,8 @@ impl<'o> Resolver<'o> {
 
     /// The pointer of the schema that a reference leads to.
     fn target(&mut self, reference: &Value, at: &str) -> Option<String> {
-        let pointer = reference.as_str().and_then(|text| pointer::of(&self.tool.parameters, text));
+        let pointer = reference.as_str().and_then(|text| self.references.pointer(&self.tool.parameters, text));
+        let pointer = pointer.map(Cow::into_owned);
         if pointer.is_none() {
             let next = "refer to a schema in the same tool: \"#/$defs/NAME\"";
             self.problem(&format!("{at}/$ref"), "this leads to no schema of the tool", next);
