@@ -31,7 +31,8 @@ pub trait SourceExt {
 
 impl SourceExt for Source {
     fn template(&self) -> Result<Template, TemplateError> {
-        let tokens = SpecialTokens { bos: self.tokens.bos.clone(), eos: self.tokens.eos.clone() };
+        let unjinja_source::SpecialTokens { bos, eos, others } = self.tokens.clone();
+        let tokens = SpecialTokens { bos, eos, others };
         Ok(Template::parse(&self.file(), &self.text)?.with_tokens(tokens))
     }
 

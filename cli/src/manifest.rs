@@ -177,7 +177,7 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
             Place::Elsewhere(String::new())
         }
     };
-    let tokens = SpecialTokens { bos: bos_token, eos: eos_token };
+    let tokens = SpecialTokens { bos: bos_token, eos: eos_token, ..SpecialTokens::default() };
     let entry = Entry { name, save_as, source: source.unwrap_or(label), tokens, place };
     if problems.is_empty() { Ok(entry) } else { Err(problems) }
 }

@@ -54,7 +54,7 @@ impl Slot {
         let (hash, tokens) = (sha256(&source.text), source.tokens.clone());
         let mut name = hash.clone();
         if tokens != SpecialTokens::default() {
-            let of_tokens = sha256(&format!("{:?} {:?}", tokens.bos, tokens.eos));
+            let of_tokens = sha256(&format!("{tokens:?}"));
             name.push('-');
             name.extend(of_tokens.chars().take(16));
         }

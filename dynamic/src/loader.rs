@@ -121,7 +121,7 @@ impl Loader {
         self
     }
 
-    /// The special tokens that the template writes, for files that do not give them: a `.jinja` file, or a text.
+    /// The special tokens that the template may write, for files that do not give them: a `.jinja` file, or a text.
     pub fn tokens(mut self, tokens: SpecialTokens) -> Self {
         self.tokens = tokens;
         self
@@ -229,6 +229,9 @@ impl Loader {
     fn load(&self, mut source: Source, beside: Option<Overlay>) -> Result<Model, ModelError> {
         source.tokens.bos = source.tokens.bos.or_else(|| self.tokens.bos.clone());
         source.tokens.eos = source.tokens.eos.or_else(|| self.tokens.eos.clone());
+        for (name, token) in &self.tokens.others {
+            source.tokens.others.entry(name).or_insert_with(|| token.clone());
+        }
         let made = self.spec_of(&source)?;
         self.finish(made, beside, Some(source))
     }
@@ -284,7 +287,8 @@ impl Loader {
         let renderer = source.map(|source| {
             let bos = source.tokens.bos.clone().or_else(|| spec.tokens.bos.clone());
             let eos = source.tokens.eos.clone().or_else(|| spec.tokens.eos.clone());
-            Renderer::new(source, SpecialTokens { bos, eos })
+            let tokens = SpecialTokens { bos, eos, others: source.tokens.others.clone() };
+            Renderer::new(source, tokens)
         });
         Ok(Model::new(spec, renderer, corrections, cache)?)
     }

@@ -114,7 +114,7 @@ fn special_tokens_have_files_of_their_own() -> Result<(), Failure> {
     let loader = Loader::new().cache(folder("tokens")?);
     let mut paths = Vec::new();
     for eos in ["</s>", "<stop>"] {
-        let loader = loader.clone().tokens(SpecialTokens { eos: Some(eos.to_owned()), bos: None });
+        let loader = loader.clone().tokens(SpecialTokens { eos: Some(eos.to_owned()), ..SpecialTokens::default() });
         let model = loader.from_template(&template)?;
         assert_eq!(model.spec().turn.end, eos);
         paths.push(written(&model)?);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::clock::Clock;
-use crate::error::{Fault, Outcome, RenderError, TemplateError};
+use crate::error::{Fault, Outcome, RenderError, RenderErrorKind, TemplateError};
 use crate::eval::interpreter::Interpreter;
 use crate::eval::statements;
 use crate::labels::Labels;
@@ -42,13 +42,16 @@ pub struct Template {
     tokens: SpecialTokens,
 }
 
-/// The texts of a model's special tokens, as its `tokenizer_config.json` gives them.
+/// The texts of a model's special tokens, as its `tokenizer_config.json` gives them. Transformers hands them to the template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpecialTokens {
     /// `bos_token`: begins every text.
     pub bos: Option<String>,
     /// `eos_token`: ends every turn or text.
     pub eos: Option<String>,
+    /// All others under the names that templates know them by: `pad_token`, `sep_token`, `image_token`, …, each a text, and
+    /// `additional_special_tokens`, a list of texts.
+    pub others: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What a render is to do besides returning the text. The default: the template's own limits, and nothing is recorded.
@@ -69,6 +72,7 @@ pub struct RenderOptions {
     limits: Option<Limits>,
     record_reads: bool,
     label: bool,
+    only_context: bool,
 }
 
 impl RenderOptions {
@@ -99,6 +103,23 @@ impl RenderOptions {
     /// ```
     pub fn label(mut self, label: bool) -> RenderOptions {
         self.label = label;
+        self
+    }
+
+    /// Renders with the variables of the context and the special tokens only: `tools`, `documents` and
+    /// `add_generation_prompt`, which `apply_chat_template` always sets, are undefined where the context has none of them.
+    ///
+    /// ```
+    /// use unjinja_render::{RenderOptions, Template};
+    ///
+    /// let template = Template::parse("t.jinja", "{{ tools is defined }}")?;
+    /// let context = serde_json::json!({});
+    /// assert_eq!(template.render(&context)?, "True");
+    /// assert_eq!(template.render_with(&context, &RenderOptions::new().only_context(true)).result?, "False");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn only_context(mut self, only: bool) -> RenderOptions {
+        self.only_context = only;
         self
     }
 
@@ -173,8 +194,8 @@ impl Template {
         self
     }
 
-    /// The same template with the special tokens of a tokenizer: `bos_token` and `eos_token` have these texts, unless the
-    /// context has variables of these names.
+    /// The same template with the special tokens of a tokenizer: `bos_token`, `eos_token` and the others have these texts,
+    /// unless the context has variables of these names. A token that is absent here is undefined.
     ///
     /// ```
     /// use unjinja_render::{SpecialTokens, Template};
@@ -213,6 +234,21 @@ impl Template {
     /// Renders the template as `apply_chat_template` would. `context` is a JSON object of variables: `messages`, `tools`,
     /// `add_generation_prompt` and whatever else the template reads; `null` is no variables.
     ///
+    /// `apply_chat_template` always sets `tools`, `documents` and `add_generation_prompt`. Where the context has none of them,
+    /// they are `None`, `None` and false. A few templates fail at a `None`, but not where the variable is undefined. They are
+    /// rendered without it, although transformers reports the error.
+    ///
+    /// ```
+    /// use unjinja_render::Template;
+    ///
+    /// let context = serde_json::json!({ "messages": [] });
+    /// let asks = Template::parse("asks.jinja", "{% if tools is none %}no tools{% endif %}")?;
+    /// assert_eq!(asks.render(&context)?, "no tools");
+    /// let iterates = Template::parse("iterates.jinja", "{% for tool in tools %}{{ tool }}{% endfor %}no tools")?;
+    /// assert_eq!(iterates.render(&context)?, "no tools");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Whatever Jinja2 would raise, with its line; and [`RenderErrorKind::Limit`](crate::RenderErrorKind::Limit) if the
     /// template needs more than its [`Limits`].
@@ -233,12 +269,35 @@ impl Template {
     /// ```
     pub fn render_with(&self, context: &serde_json::Value, options: &RenderOptions) -> Rendered {
         let limits = options.limits.as_ref().unwrap_or(&self.limits);
+        if options.only_context {
+            return self.rendered(context, options, limits, NotGiven::AsInContext);
+        }
+        let rendered = self.rendered(context, options, limits, NotGiven::None);
+        let failed = rendered.result.as_ref().err().is_some_and(|error| error.kind() == RenderErrorKind::Other);
+        if !failed || !NONE_UNLESS_GIVEN.iter().any(|name| is_null(context, name)) {
+            return rendered;
+        }
+        let limits = &Limits { fuel: limits.fuel.saturating_sub(rendered.steps), ..limits.clone() };
+        let without = self.rendered(context, options, limits, NotGiven::Undefined);
+        let steps = rendered.steps + without.steps;
+        let better = if without.result.is_ok() { without } else { rendered };
+        Rendered { steps, ..better }
+    }
+
+    /// One render, on a stack that is large enough.
+    fn rendered(
+        &self,
+        context: &serde_json::Value,
+        options: &RenderOptions,
+        limits: &Limits,
+        not_given: NotGiven,
+    ) -> Rendered {
         // Nearly every template nests so little that it fits into any stack. Starting a thread for it would take longer
         // than the render. A render has no side effects, so one that turns out to need more is done again.
-        let first = stack::caught(|| self.attempt(context, options, limits));
+        let first = stack::caught(|| self.attempt(context, options, limits, not_given));
         let (outcome, steps_on_panic) = match first {
             Ok(Attempt { too_deep: true, .. }) if stack::can_grow() => {
-                (with_big_stack(|| self.attempt(context, options, limits)), limits.fuel)
+                (with_big_stack(|| self.attempt(context, options, limits, not_given)), limits.fuel)
             }
             other => (other, limits.fuel),
         };
@@ -254,7 +313,13 @@ impl Template {
     }
 
     /// One render on the current stack.
-    fn attempt(&self, context: &serde_json::Value, options: &RenderOptions, limits: &Limits) -> Attempt {
+    fn attempt(
+        &self,
+        context: &serde_json::Value,
+        options: &RenderOptions,
+        limits: &Limits,
+        not_given: NotGiven,
+    ) -> Attempt {
         let on_this_stack = Limits { depth: limits.depth.min(stack::bounds().evaluation_depth), ..limits.clone() };
         let shallower = on_this_stack.depth < limits.depth;
         let mut run = Run::new(on_this_stack, self.clock);
@@ -264,7 +329,7 @@ impl Template {
         if options.label {
             run.label();
         }
-        let result = variables(&run, context, &self.tokens)
+        let result = variables(&run, context, &self.tokens, not_given)
             .and_then(|map| statements::template(Interpreter::new(&run, map), &self.body))
             .map_err(|fault| self.error(fault));
         let (steps, too_deep) = (limits.fuel - run.left(), shallower && run.went_too_deep());
@@ -307,8 +372,26 @@ struct Attempt {
     too_deep: bool,
 }
 
+/// The variables that `apply_chat_template` always sets, and which are `None` unless its caller gives them.
+const NONE_UNLESS_GIVEN: [&str; 2] = ["tools", "documents"];
+
+/// What these variables are where the context does not give them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NotGiven {
+    /// `None`, and `add_generation_prompt` is false.
+    None,
+    /// Undefined, also where the context says null.
+    Undefined,
+    /// Undefined, or `None` where the context says null.
+    AsInContext,
+}
+
+fn is_null(context: &serde_json::Value, name: &str) -> bool {
+    context.get(name).is_none_or(serde_json::Value::is_null)
+}
+
 /// The variables that the template starts with.
-fn variables(run: &Run, context: &serde_json::Value, tokens: &SpecialTokens) -> Outcome<Map> {
+fn variables(run: &Run, context: &serde_json::Value, tokens: &SpecialTokens, not_given: NotGiven) -> Outcome<Map> {
     let mut map = Map::default();
     let mut insert = |name: &str, value: &serde_json::Value| -> Outcome<()> {
         let text = Text::plain(name);
@@ -322,8 +405,23 @@ fn variables(run: &Run, context: &serde_json::Value, tokens: &SpecialTokens) -> 
             insert(name, &token.as_str().into())?;
         }
     }
+    for (name, value) in tokens.others.iter().filter(|(name, _)| context.get(name).is_none()) {
+        insert(name, value)?;
+    }
+    if not_given == NotGiven::None {
+        let nones = NONE_UNLESS_GIVEN.map(|name| (name, serde_json::Value::Null));
+        for (name, value) in nones.into_iter().chain([("add_generation_prompt", false.into())]) {
+            if context.get(name).is_none() {
+                insert(name, &value)?;
+            }
+        }
+    }
+    let leaves_out =
+        |name: &str| not_given == NotGiven::Undefined && NONE_UNLESS_GIVEN.contains(&name) && is_null(context, name);
     match context {
-        serde_json::Value::Object(object) => object.iter().try_for_each(|(name, value)| insert(name, value))?,
+        serde_json::Value::Object(object) => {
+            object.iter().filter(|(name, _)| !leaves_out(name)).try_for_each(|(name, value)| insert(name, value))?
+        }
         serde_json::Value::Null => {}
         _ => return Err(Fault::new("the context must be a JSON object of variables")),
     }

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use unjinja_render::{Limits, RenderErrorKind, RenderOptions, Template};
+use unjinja_render::{Limits, RenderErrorKind, RenderOptions, SpecialTokens, Template};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -29,6 +29,56 @@ fn snippets_render_as_in_python() -> Result<(), Failure> {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    Ok(())
+}
+
+/// What `apply_chat_template` of transformers sets although its caller gives nothing.
+#[test]
+fn variables_that_are_not_given_are_none() -> Result<(), Failure> {
+    let shows = "{{ tools }} {{ documents }} {{ add_generation_prompt }} {{ other is defined }}";
+    let iterates = "{% for t in tools %}{{ t }}{% endfor %}{% for d in documents %}{{ d }}{% endfor %}.";
+    let table = [
+        (shows, json!({}), "None None False False"),
+        (shows, Value::Null, "None None False False"),
+        (shows, json!({"tools": null, "add_generation_prompt": true}), "None None True False"),
+        (shows, json!({"tools": [], "documents": ["d"]}), "[] ['d'] False False"),
+        ("{% if tools is not none %}{{ tools[0] }}{% endif %}no tools", json!({}), "no tools"),
+        // These fail in transformers, which reports the error.
+        (iterates, json!({}), "."),
+        (iterates, json!({"tools": null}), "."),
+        (iterates, json!({"tools": [1]}), "1."),
+    ];
+    for (source, context, expected) in table {
+        assert_eq!(render(source, &context)?, expected, "{source} with {context}");
+    }
+    // What the template raises itself, and what fails either way, is the error of the first render.
+    for (source, expected) in [
+        ("{% if tools is none %}{{ raise_exception('tools, please') }}{% endif %}", "tools, please"),
+        ("{{ tools + 1 }}", "NoneType"),
+    ] {
+        let error = render(source, &json!({})).err().ok_or(source)?;
+        assert!(error.contains(expected), "{error}");
+    }
+    let template = Template::parse("t", "{{ tools is defined }} {{ documents is defined }}")?;
+    let bare = template.render_with(&json!({}), &RenderOptions::new().only_context(true)).result?;
+    assert_eq!(bare, "False False");
+    Ok(())
+}
+
+#[test]
+fn all_special_tokens_are_variables() -> Result<(), Failure> {
+    let tokens = SpecialTokens {
+        eos: Some("</s>".to_owned()),
+        others: Map::from_iter([
+            ("pad_token".to_owned(), json!("<pad>")),
+            ("additional_special_tokens".to_owned(), json!(["<a>", "<b>"])),
+        ]),
+        ..SpecialTokens::default()
+    };
+    let source = "{{ eos_token }}{{ pad_token }}{{ additional_special_tokens[1] }}{{ sep_token is defined }}";
+    let template = Template::parse("t", source)?.with_tokens(tokens);
+    assert_eq!(template.render(&json!({}))?, "</s><pad><b>False");
+    assert_eq!(template.render(&json!({"pad_token": "-"}))?, "</s>-<b>False");
     Ok(())
 }
 

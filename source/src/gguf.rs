@@ -24,6 +24,14 @@ const TOKENS: &str = "tokenizer.ggml.tokens";
 const TOKEN_TYPES: &str = "tokenizer.ggml.token_type";
 const BOS: &str = "tokenizer.ggml.bos_token_id";
 const EOS: &str = "tokenizer.ggml.eos_token_id";
+/// The keys of the other tokens, and the names that templates know them by. The format spells `seperator` so.
+const OTHERS: [(&str, &str); 5] = [
+    ("tokenizer.ggml.unknown_token_id", "unk_token"),
+    ("tokenizer.ggml.seperator_token_id", "sep_token"),
+    ("tokenizer.ggml.padding_token_id", "pad_token"),
+    ("tokenizer.ggml.cls_token_id", "cls_token"),
+    ("tokenizer.ggml.mask_token_id", "mask_token"),
+];
 const ARCHITECTURE: &str = "general.architecture";
 const PART: &str = "split.no";
 
@@ -55,6 +63,8 @@ struct Found {
     types: Option<(u64, u64)>,
     bos: Option<u64>,
     eos: Option<u64>,
+    /// The ids of the other tokens, in the order of [`OTHERS`].
+    others: [Option<u64>; OTHERS.len()],
     architecture: Option<String>,
     part: Option<u64>,
 }
@@ -67,10 +77,16 @@ pub(crate) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, 
     if found.templates.is_empty() {
         return Err(without_template(path, &found, keys));
     }
-    let tokens = SpecialTokens {
+    let mut tokens = SpecialTokens {
         bos: token(&mut cursor, &found, found.bos).map_err(fail)?,
         eos: token(&mut cursor, &found, found.eos).map_err(fail)?,
+        ..SpecialTokens::default()
     };
+    for ((_, name), id) in OTHERS.into_iter().zip(found.others) {
+        if let Some(text) = token(&mut cursor, &found, id).map_err(fail)? {
+            tokens.others.insert(name.to_owned(), text.into());
+        }
+    }
     let special_tokens = special_tokens(&mut cursor, &found).map_err(fail)?;
     // Beside named templates, the one without a name is the default.
     let is_alone = found.templates.len() == 1;
@@ -108,6 +124,10 @@ fn metadata<R: Read + Seek>(cursor: &mut Cursor<R>) -> Result<(Found, u64), Prob
 
 /// Reads or skips the value of one key.
 fn value<R: Read + Seek>(cursor: &mut Cursor<R>, found: &mut Found, key: &str, kind: Kind) -> Result<(), Problem> {
+    if let Some(other) = OTHERS.iter().position(|(other, _)| *other == key) {
+        found.others[other] = cursor.whole_number(kind)?;
+        return Ok(());
+    }
     match key {
         BOS => found.bos = cursor.whole_number(kind)?,
         EOS => found.eos = cursor.whole_number(kind)?,

@@ -1,6 +1,6 @@
 //! Reads templates from `tokenizer_config.json`, `chat_template.json` and files like them. It uses the keys
-//! `chat_template`, `bos_token`, `eos_token`, `added_tokens_decoder` and `additional_special_tokens`, and must not depend on
-//! any other.
+//! `chat_template`, those of special tokens (`bos_token`, `pad_token`, …, `additional_special_tokens`, `extra_special_tokens`)
+//! and `added_tokens_decoder`, and must not depend on any other.
 
 use std::path::Path;
 
@@ -12,6 +12,15 @@ use crate::source::{Source, SpecialTokens};
 
 /// The key whose value is one template or several named ones.
 const KEY: &str = "chat_template";
+
+/// The key whose value is a list of special tokens without a role.
+const LISTED: &str = "additional_special_tokens";
+
+/// The key whose value names the special tokens that only this model has, or lists special tokens without a role.
+const OWN: &str = "extra_special_tokens";
+
+/// The tokens that every tokenizer may have besides `bos_token` and `eos_token`.
+const OTHER_TOKENS: [&str; 5] = ["unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 
 /// The templates in a JSON file with this text.
 pub(crate) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> {
@@ -86,19 +95,38 @@ fn token_text(token: &Value) -> Option<String> {
 
 fn tokens_of(object: &Map<String, Value>) -> SpecialTokens {
     let token = |key: &str| object.get(key).and_then(token_text);
-    SpecialTokens { bos: token("bos_token"), eos: token("eos_token") }
+    SpecialTokens { bos: token("bos_token"), eos: token("eos_token"), others: other_tokens_of(object) }
+}
+
+/// The tokens besides `bos_token` and `eos_token` that a tokenizer hands to its template: those with a usual name, and those
+/// that the model names itself. Empty ones are as good as absent.
+fn other_tokens_of(object: &Map<String, Value>) -> Map<String, Value> {
+    let own = object.get(OWN).and_then(Value::as_object);
+    let named = OTHER_TOKENS.iter().filter_map(|name| Some((*name, object.get(*name)?)));
+    let own = own.into_iter().flatten().map(|(name, token)| (name.as_str(), token));
+    let texts = named.chain(own).filter_map(|(name, token)| Some((name.to_owned(), token_text(token)?)));
+    let mut tokens: Map<String, Value> =
+        texts.filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.into())).collect();
+    let listed = object.get(LISTED).and_then(Value::as_array).into_iter().flatten();
+    let listed: Vec<Value> = listed.filter_map(token_text).map(Value::from).collect();
+    if !listed.is_empty() {
+        tokens.insert(LISTED.to_owned(), listed.into());
+    }
+    tokens
 }
 
 /// The added tokens that are marked as special, and those that are listed as such.
 fn special_tokens_of(object: &Map<String, Value>) -> Option<Vec<String>> {
     let added = object.get("added_tokens_decoder").and_then(Value::as_object);
-    let listed = object.get("additional_special_tokens").and_then(Value::as_array).filter(|list| !list.is_empty());
-    if added.is_none() && listed.is_none() {
+    // Later versions of transformers write the same list under the other key.
+    let lists = [LISTED, OWN].into_iter().filter_map(|key| object.get(key)?.as_array());
+    let mut listed = lists.flatten().peekable();
+    if added.is_none() && listed.peek().is_none() {
         return None;
     }
     let is_special = |token: &&Value| token.get("special").and_then(Value::as_bool) == Some(true);
     let added = added.into_iter().flat_map(|added| added.values()).filter(is_special);
-    let mut tokens: Vec<String> = added.chain(listed.into_iter().flatten()).filter_map(token_text).collect();
+    let mut tokens: Vec<String> = added.chain(listed).filter_map(token_text).collect();
     tokens.sort();
     tokens.dedup();
     Some(tokens)

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Map, Value};
+
 use crate::names;
 
 /// The texts of a model's special tokens, as the model's files give them.
@@ -15,6 +17,9 @@ pub struct SpecialTokens {
     pub bos: Option<String>,
     /// `eos_token`, which ends a text.
     pub eos: Option<String>,
+    /// All others that the file gives, under the names that templates know them by: `pad_token`, `sep_token`, `image_token`,
+    /// …, each a text, and `additional_special_tokens`, a list of texts.
+    pub others: Map<String, Value>,
 }
 
 /// A chat template, and what the file that holds it says about it.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use unjinja_source::{Source, SourceErrorKind, sources_in};
 
 type Done = Result<(), Box<dyn Error>>;
@@ -66,10 +67,36 @@ fn templates_in_json() -> Done {
     Ok(())
 }
 
-/// The special tokens of a file, which stand in two places; without both of them nothing is known.
+/// The tokens that a tokenizer hands to its template besides `bos_token` and `eos_token`.
+#[test]
+fn other_tokens_in_json() -> Done {
+    let cases = [
+        (r#"{"chat_template": "A", "eos_token": "</s>"}"#, json!({})),
+        (
+            r#"{"chat_template": "A", "pad_token": "<pad>", "unk_token": null, "sep_token": {"content": "<sep>"},
+                "cls_token": "", "mask_token": 7, "cls_token_id": 3}"#,
+            json!({"pad_token": "<pad>", "sep_token": "<sep>"}),
+        ),
+        (
+            r#"{"chat_template": "A", "additional_special_tokens": ["<a>", {"content": "<b>"}],
+                "extra_special_tokens": {"image_token": "<image>"}}"#,
+            json!({"additional_special_tokens": ["<a>", "<b>"], "image_token": "<image>"}),
+        ),
+        // A list gives the tokens no names.
+        (r#"{"chat_template": "A", "extra_special_tokens": ["<a>"], "additional_special_tokens": []}"#, json!({})),
+    ];
+    for (json, expected) in cases {
+        let sources = Source::from_bytes("tokenizer_config.json", json.as_bytes())?;
+        assert_eq!(Value::Object(sources[0].tokens.others.clone()), expected, "{json}");
+    }
+    Ok(())
+}
+
+/// The special tokens of a file, which are in three places; without all of them nothing is known.
 #[test]
 fn special_tokens_in_json() -> Done {
-    let cases: [(&str, Option<&[&str]>); 4] = [
+    let cases: [(&str, Option<&[&str]>); 5] = [
+        (r#"{"chat_template": "A", "extra_special_tokens": ["<a>", "<b>"]}"#, Some(&["<a>", "<b>"])),
         (r#"{"chat_template": "A", "eos_token": "</s>"}"#, None),
         (r#"{"chat_template": "A", "additional_special_tokens": []}"#, None),
         (r#"{"chat_template": "A", "additional_special_tokens": ["<b>", {"content": "<a>"}]}"#, Some(&["<a>", "<b>"])),

@@ -83,17 +83,22 @@ fn the_first_version() -> Done {
         b"GGUF".to_vec(),
         number(1),
         number(0),
-        number(5),
+        number(7),
         string("general.architecture", "llama"),
         [tokens, short_string("x"), short_string("<end>")].concat(),
         [short_string("tokenizer.ggml.token_type"), number(9), number(5), number(2), number(1), number(3)].concat(),
         [short_string("tokenizer.ggml.eos_token_id"), number(4), number(1)].concat(),
+        [short_string("tokenizer.ggml.padding_token_id"), number(4), number(0)].concat(),
+        [short_string("tokenizer.ggml.mask_token_id"), number(4), number(u32::MAX)].concat(),
         string("tokenizer.chat_template", "{{ messages }}"),
     ];
     let sources = read_bytes(&file.concat())?;
     assert_eq!(sources.len(), 1);
     assert_eq!(sources[0].text, "{{ messages }}");
     assert_eq!((sources[0].tokens.bos.as_deref(), sources[0].tokens.eos.as_deref()), (None, Some("<end>")));
+    // An id that no token has marks an absent token.
+    let others: Vec<_> = sources[0].tokens.others.iter().collect();
+    assert_eq!(others, [(&"pad_token".to_owned(), &"x".into())]);
     assert_eq!(sources[0].special_tokens.as_deref(), Some(&["<end>".to_owned()][..]));
     Ok(())
 }

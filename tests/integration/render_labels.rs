@@ -15,7 +15,11 @@ const FOLDERS: &[&str] = &["templates", "wild/templates", "wide/templates"];
 
 /// All templates of the corpus that parse, with special tokens that no template contains.
 fn templates(corpus: &Path) -> Result<Vec<Template>, Failure> {
-    let tokens = SpecialTokens { bos: Some("<|bos-token|>".to_owned()), eos: Some("<|eos-token|>".to_owned()) };
+    let tokens = SpecialTokens {
+        bos: Some("<|bos-token|>".to_owned()),
+        eos: Some("<|eos-token|>".to_owned()),
+        ..SpecialTokens::default()
+    };
     let mut templates = Vec::new();
     for folder in FOLDERS {
         let mut paths: Vec<_> =

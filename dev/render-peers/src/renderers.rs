@@ -6,7 +6,7 @@ use hf_chat_template::{ChatTemplate, FixedClock};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind, Value};
-use unjinja_render::Template;
+use unjinja_render::{RenderOptions, Template};
 
 /// Noon of 15 January 2026, the oracle's time, in seconds since 1970.
 const NOON: i64 = 1_768_478_400;
@@ -33,7 +33,7 @@ pub const RENDERERS: &[Renderer] = &[
 
 impl Prepared for Template {
     fn render(&self, context: &Arc<serde_json::Value>) -> Option<String> {
-        Template::render(self, context).ok()
+        self.render_with(context, &RenderOptions::new().only_context(true)).result.ok()
     }
 }
 

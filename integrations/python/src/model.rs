@@ -73,7 +73,8 @@ impl Model {
         overlay: Option<&str>,
     ) -> PyResult<Self> {
         load(py, cache, overlay, |loader| {
-            let loader = loader.tokens(unjinja_dynamic::SpecialTokens { bos: bos_token, eos: eos_token });
+            let loader =
+                loader.tokens(unjinja_dynamic::SpecialTokens { bos: bos_token, eos: eos_token, ..Default::default() });
             name.map_or(loader.clone(), |name| loader.name(name)).from_template(text)
         })
     }

@@ -70,7 +70,7 @@ async fn upstream() -> Result<(), Failure> {
 }
 
 async fn proxy(upstream: &str) -> Result<(), Failure> {
-    let tokens = SpecialTokens { bos: Some(String::new()), eos: Some(String::new()) };
+    let tokens = SpecialTokens { bos: Some(String::new()), eos: Some(String::new()), ..SpecialTokens::default() };
     let model = Loader::new().tokens(tokens).from_file(root().join(format!("templates/{FORMAT}.jinja")))?;
     let config = Config::new(UpstreamConfig::new(upstream, UpstreamApi::OpenAi)?);
     let proxy = Proxy::new(config, Models::new(vec![ServedModel::new(FORMAT, model)?])?)?;

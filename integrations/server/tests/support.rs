@@ -30,7 +30,7 @@ pub fn models() -> Result<Vec<Model>, Failure> {
         let path = entry?.path();
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(name) = file.strip_suffix(".jinja") else { continue };
-        let tokens = SpecialTokens { bos: Some(String::new()), eos: Some(String::new()) };
+        let tokens = SpecialTokens { bos: Some(String::new()), eos: Some(String::new()), ..SpecialTokens::default() };
         let template = Template::parse(&file, &fs::read_to_string(&path)?)?.with_tokens(tokens);
         let spec = analyze(&template, &Naming::of_file(&file))?;
         if !spec.status.makes_parser() {
@@ -261,7 +261,7 @@ pub fn released() -> Result<Vec<Model>, Failure> {
         let bos = Some(spec.tokens.bos.clone().unwrap_or_default());
         let eos = Some(spec.tokens.eos.clone().unwrap_or_default());
         let template = Template::parse(&spec.template.file, &fs::read_to_string(file)?)?;
-        let template = template.with_tokens(SpecialTokens { bos, eos });
+        let template = template.with_tokens(SpecialTokens { bos, eos, ..SpecialTokens::default() });
         let parser = unjinja_codegen::interpreter(&spec)?;
         models.push(Model { name: spec.template.name.clone(), template, spec, parser });
     }

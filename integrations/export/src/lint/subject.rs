@@ -80,6 +80,7 @@ impl Subject {
         let tokens = SpecialTokens {
             bos: Some(given.bos.clone().unwrap_or_else(|| BOS.to_owned())),
             eos: Some(given.eos.clone().unwrap_or_else(|| EOS.to_owned())),
+            others: given.others.clone(),
         };
         let template = template.clone().with_tokens(tokens);
         let mut subject = Self {

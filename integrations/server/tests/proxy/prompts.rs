@@ -51,7 +51,8 @@ fn conversations(id: &str) -> Vec<(&'static str, Value)> {
 fn no_part_of_a_prompt_is_taken_for_output() -> Result<(), Failure> {
     let (mut problems, mut tried) = (Vec::new(), 0);
     for path in templates()? {
-        let tokens = SpecialTokens { bos: Some("<s>".to_owned()), eos: Some("</s>".to_owned()) };
+        let tokens =
+            SpecialTokens { bos: Some("<s>".to_owned()), eos: Some("</s>".to_owned()), ..SpecialTokens::default() };
         let Ok(model) = Loader::new().tokens(tokens).from_file(&path) else { continue };
         if !model.status().makes_parser() {
             continue;

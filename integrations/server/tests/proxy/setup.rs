@@ -26,7 +26,11 @@ pub struct Running {
 }
 
 pub fn loaded(name: &str) -> Result<ServedModel, Failure> {
-    let loader = Loader::new().tokens(SpecialTokens { bos: Some(String::new()), eos: Some(String::new()) });
+    let loader = Loader::new().tokens(SpecialTokens {
+        bos: Some(String::new()),
+        eos: Some(String::new()),
+        ..SpecialTokens::default()
+    });
     let model = loader.from_file(root().join(format!("templates/{name}.jinja")))?;
     Ok(ServedModel::new(name, model)?)
 }
