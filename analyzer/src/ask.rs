@@ -15,9 +15,12 @@ use crate::text;
 pub(crate) use abilities::{Ability, capabilities};
 pub(crate) use call_turns::CallTurns;
 use call_turns::shows_call;
+pub(crate) use prompts::{Prompt, speaks_of_thinking};
+use prompts::{prompts, switches};
 
 mod abilities;
 mod call_turns;
+mod prompts;
 
 /// Everything that a template was asked.
 pub(crate) struct Observed {
@@ -49,14 +52,6 @@ pub(crate) struct Observed {
     pub calls: Option<CallTurns>,
     /// What the template can render at all.
     pub abilities: Vec<Ability>,
-}
-
-/// A generation prompt.
-#[derive(Clone, Debug)]
-pub(crate) struct Prompt {
-    /// The variable that was set; `None` if none was.
-    pub switch: Option<(String, bool)>,
-    pub text: String,
 }
 
 /// Two whole prompts that differ in one variable.
@@ -161,6 +156,16 @@ impl Observed {
         self.calls.is_some() || self.styles.iter().any(|(_, _, turn)| turn.as_ref().is_ok_and(named))
     }
 
+    /// Whether this tag and its counterpart enclose a user's message. Then they are no markers of the assistant's turn.
+    pub(crate) fn encloses_user(&self, end: &str) -> bool {
+        let whole = self.switched.iter().flat_map(|switched| [switched.on.as_str(), switched.off.as_str()]);
+        whole.chain([self.user_alone.as_str()]).any(|text| {
+            let Some((before, after)) = text.split_once(SENTINELS.user) else { return false };
+            let closes = text::tags(after).first().is_some_and(|tag| *tag == end);
+            closes && text::tags(before).last().is_some_and(|tag| text::is_counterpart(tag, end))
+        })
+    }
+
     /// A usual field of reasoning that is rendered without a marker behind it.
     pub(crate) fn unmarked_reasoning(&self) -> Option<&str> {
         let shown = self.reasoning.iter().filter(|reasoned| reasoned.is_shown() && !reasoned.is_marked());
@@ -215,55 +220,6 @@ fn answer(probe: &Probe<'_>, message: &AssistantMessage) -> Result<(Style, Turn)
         Some(Err(error)) => AnalyzeError::no_answer(name, &error),
         None => AnalyzeError::answer_not_found(name, "", 0),
     })
-}
-
-// ----- prompts -----
-
-/// Variables of chat templates that do not switch thinking.
-const OTHER_VARIABLES: [&str; 14] = [
-    "messages",
-    "tools",
-    "documents",
-    "functions",
-    "add_generation_prompt",
-    "bos_token",
-    "eos_token",
-    "pad_token",
-    "unk_token",
-    "datetime",
-    "date_string",
-    "raise_exception",
-    "strftime_now",
-    "continue_final_message",
-];
-
-/// The template variables that may switch thinking. Those whose name speaks of it come first.
-fn switches(probe: &Probe<'_>) -> Vec<String> {
-    let mut names: Vec<String> =
-        probe.variables.iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).cloned().collect();
-    names.sort_by_key(|name| !speaks_of_thinking(name));
-    names
-}
-
-fn speaks_of_thinking(name: &str) -> bool {
-    ["think", "reason"].iter().any(|word| name.contains(word))
-}
-
-/// R2: the generation prompts: without a switch, and with each switch that changes it.
-fn prompts(probe: &Probe<'_>, style: Style, switches: &[String]) -> Vec<Prompt> {
-    let mut prompts = Vec::new();
-    if let Ok(text) = probe.generation_prompt(style, &[]) {
-        prompts.push(Prompt { switch: None, text });
-    }
-    for switch in switches {
-        let given = |on: bool| probe.generation_prompt(style, &[(switch.clone(), on.into())]).ok();
-        let (Some(on), Some(off)) = (given(true), given(false)) else { continue };
-        if on != off {
-            prompts.push(Prompt { switch: Some((switch.clone(), true)), text: on });
-            prompts.push(Prompt { switch: Some((switch.clone(), false)), text: off });
-        }
-    }
-    prompts
 }
 
 // ----- reasoning -----

@@ -215,14 +215,14 @@ impl<'t> Probe<'t> {
         Ok(observe(&labelled, start..end, message, style))
     }
 
-    /// What `add_generation_prompt` adds after a user message.
-    pub(crate) fn generation_prompt(&self, style: Style, extra: &[Variable]) -> Result<String, RenderError> {
+    /// What `add_generation_prompt` adds after a user message, and all that follows that message in the whole prompt.
+    pub(crate) fn prompt_ends(&self, style: Style, extra: &[Variable]) -> Result<[String; 2], RenderError> {
         let user = [style.user(SENTINELS.user)];
         let before = self.render(&user, &Value::Null, false, extra)?;
         let after = self.render(&user, &Value::Null, true, extra)?;
         let least = after.rfind(SENTINELS.user).map_or(0, |at| at + SENTINELS.user.len());
         let start = if after.starts_with(&before) { before.len() } else { text::common_prefix(&before, &after) };
-        Ok(after[start.max(least)..].to_owned())
+        Ok([after[start.max(least)..].to_owned(), after[least..].to_owned()])
     }
 
     /// Where the turn after the first user message begins. `before` is that message alone.

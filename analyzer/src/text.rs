@@ -99,6 +99,27 @@ pub(crate) fn is_counterpart(open: &str, end: &str) -> bool {
     open != end && end.replacen('/', "", 1) == open
 }
 
+/// The tag that closes what an opening tag opens: `</x>` for `<x>` and `<x a="b">`, `[/X]` for `[X]`, `<|end_x|>` for
+/// `<|start_x|>`. `None` for a tag that closes something itself.
+pub(crate) fn closing_tag(open: &str) -> Option<String> {
+    let is_word = |word: &&str| !word.is_empty();
+    let words = || open.split(|c: char| !c.is_alphanumeric()).filter(is_word);
+    if open.contains('/') || words().any(|word| ["end", "close", "stop", "no"].contains(&&*word.to_lowercase())) {
+        return None;
+    }
+    for (start, end) in [("start", "end"), ("begin", "end"), ("open", "close")] {
+        if let Some(word) = words().find(|word| word.to_lowercase() == start) {
+            let same_case = if word.chars().all(char::is_uppercase) { end.to_uppercase() } else { end.to_owned() };
+            return Some(open.replacen(word, &same_case, 1));
+        }
+    }
+    let (bracket, name) = open.split_at(open.find(char::is_alphanumeric)?);
+    // An attribute belongs to the opening tag only.
+    let Some((name, _)) = name.split_once(char::is_whitespace) else { return Some(format!("{bracket}/{name}")) };
+    let brackets = open.char_indices().rev().map(|(at, _)| at).take(bracket.chars().count());
+    Some(format!("{bracket}/{name}{}", &open[brackets.last().unwrap_or(open.len())..]))
+}
+
 /// The first tag of a text with the white space around it; empty if something else comes before it.
 pub(crate) fn first_tag_with_layout(text: &str) -> &str {
     let Some((tag, at)) = tags(text).into_iter().next().and_then(|tag| Some((tag, text.find(tag)?))) else { return "" };
@@ -132,5 +153,27 @@ mod tests {
         assert_eq!(common_prefix("[A][B]", "[A][C]"), 3);
         assert_eq!(common_prefix("<|x|><|open|>a<|sep|>", "<|x|><|open|>b<|sep|>"), 5);
         assert_eq!(common_suffix("<|open|>a<|sep|><|x|>", "<|open|>b<|sep|><|x|>"), 5);
+    }
+
+    #[test]
+    fn every_opener_has_one_closer() {
+        let pairs = [
+            ("<think>", "</think>"),
+            ("<seed:think>", "</seed:think>"),
+            ("<think budget=\"512\">", "</think>"),
+            ("<think on>", "</think>"),
+            ("[THINK]", "[/THINK]"),
+            ("<|think|>", "<|/think|>"),
+            ("<|START_THINKING|>", "<|END_THINKING|>"),
+            ("<|begin_of_thought|>", "<|end_of_thought|>"),
+            ("<|thought_start|>", "<|thought_end|>"),
+            ("<｜Begin▁think｜>", "<｜end▁think｜>"),
+        ];
+        for (open, end) in pairs {
+            assert_eq!(closing_tag(open).as_deref(), Some(end), "{open}");
+        }
+        for other in ["</think>", "[/THINK]", "<|END_THINKING|>", "<|no_think|>", "<||>"] {
+            assert_eq!(closing_tag(other), None, "{other}");
+        }
     }
 }

@@ -278,7 +278,7 @@ impl<'p, 't> Trials<'p, 't> {
         }
         let start = spec.turn.assistant_start.as_str();
         let tools = Tools::from_openai(tools).unwrap_or_default();
-        let options = Options::new().tools(&tools).generation_prompt(start);
+        let options = Options::new().tools(&tools).generation_prompt(self.begun(extra));
         let read = |rendered: &str| {
             let body = until_end(rendered, spec);
             parse(self.parser.clone(), text::without_start(body, start), &options)
@@ -298,6 +298,22 @@ impl<'p, 't> Trials<'p, 't> {
             return Trial::Held(None);
         }
         Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
+    }
+
+    /// What the prompt has of a turn that is rendered with these variables: its start, or what the template writes of it
+    /// together with the user's message.
+    fn begun(&self, extra: &[Variable]) -> &str {
+        let (start, known) = (self.spec.turn.assistant_start.as_str(), &self.spec.generation_prompt);
+        if !start.trim().is_empty() || known.iter().all(|prompt| prompt.text.trim().is_empty()) {
+            return start;
+        }
+        match self.probe.prompt_ends(self.style, extra) {
+            Ok([added, tail]) if added.trim().is_empty() => {
+                let ends = known.iter().map(|prompt| prompt.text.as_str()).filter(|text| tail.ends_with(text));
+                ends.max_by_key(|text| text.len()).unwrap_or(start)
+            }
+            _ => start,
+        }
     }
 
     /// The conversation of a turn, as `unjinja render` takes it.

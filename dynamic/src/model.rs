@@ -174,7 +174,7 @@ impl Model {
     /// Those of [`render`](Self::render).
     pub fn prompt(&self, conversation: &Conversation) -> Result<Prompt, ModelError> {
         let before = self.render(&conversation.clone().generation_prompt(false))?;
-        Ok(Prompt::new(self.render(conversation)?, &before, &self.spec().turn))
+        Ok(Prompt::new(self.render(conversation)?, &before, self.spec()))
     }
 
     /// What a rendered prompt has of the assistant's turn, where only its text is known. [`prompt`](Self::prompt) knows it better: it

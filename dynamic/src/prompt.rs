@@ -1,7 +1,7 @@
 //! A rendered prompt, and where in it the assistant's turn begins.
 
 use unjinja_runtime::{Channel, Event, Interpreter, Options, Stream};
-use unjinja_spec::Turn;
+use unjinja_spec::{FormatSpec, Turn};
 
 /// A rendered prompt. The parser has to know how it ends, because the model's output begins there: it may already open the
 /// reasoning.
@@ -27,8 +27,8 @@ pub struct Prompt {
 
 impl Prompt {
     /// `before` is the same conversation without a generation prompt.
-    pub(crate) fn new(text: String, before: &str, turn: &Turn) -> Self {
-        let turn = text.len() - turn.begun_by(&text, before).len();
+    pub(crate) fn new(text: String, before: &str, spec: &FormatSpec) -> Self {
+        let turn = text.len() - spec.begun_by(&text, before).len();
         Self { text, turn }
     }
 

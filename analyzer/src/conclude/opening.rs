@@ -4,7 +4,7 @@
 use unjinja_spec::{Reasoning, ReasoningMode};
 
 use super::frame::Evidence;
-use crate::ask::{Observed, Prompt, Reasoned};
+use crate::ask::{Observed, Prompt, Reasoned, speaks_of_thinking};
 use crate::observed::{Part, Turn};
 use crate::text;
 
@@ -63,6 +63,12 @@ impl Shown {
             after_content: answer.map(|(.., after)| after),
         })
     }
+
+    /// Whether the markers are those around a user's message: then the field holds such a message, and no reasoning.
+    fn is_of_user(&self, o: &Observed) -> bool {
+        let after = self.to_content.as_deref().or(self.to_call.as_deref());
+        after.and_then(|after| text::tags(after).first().copied()).is_some_and(|end| o.encloses_user(end))
+    }
 }
 
 /// Concludes how a turn begins.
@@ -73,7 +79,7 @@ pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
         Evidence::Hidden => false,
     };
     let shown = o.reasoning.iter().filter(counts).find(|reasoned| reasoned.is_marked());
-    let shown = shown.and_then(|reasoned| Shown::of(reasoned, o));
+    let shown = shown.and_then(|reasoned| Shown::of(reasoned, o)).filter(|shown| !shown.is_of_user(o));
     let before = o.answer.lead();
     let mut start = common_start(o, shown.as_ref()).to_owned();
     let begun = start.split_off(start.len() - repeated(o, &start));
@@ -98,6 +104,13 @@ pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
             start.truncate(cut);
         }
     }
+    // The template may write the opening marker together with the user's message.
+    if reasoning.mode != ReasoningMode::None
+        && reasoning.start.trim().is_empty()
+        && let Some(opener) = o.prompts.iter().find_map(|prompt| written_with_user(prompt, reasoning.end.trim()))
+    {
+        reasoning.start = opener;
+    }
     if reasoning.mode == ReasoningMode::None
         && let Some((hidden, cut)) = hidden(o, &start)
     {
@@ -105,6 +118,13 @@ pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
         start.truncate(cut);
     }
     Opening { start, begun, reasoning, shown }
+}
+
+/// The opening marker of reasoning at the end of a prompt to which `add_generation_prompt` adds nothing.
+fn written_with_user(prompt: &Prompt, end: &str) -> Option<String> {
+    let tail = prompt.tail.trim_end();
+    let opener = text::tags(tail).pop().filter(|tag| tail.ends_with(tag) && is_pair(tag, end));
+    opener.filter(|_| prompt.adds_nothing()).and_then(|opener| with_layout(&prompt.tail, opener))
 }
 
 /// The beginning that all turns share.
@@ -194,31 +214,59 @@ fn markers(shown: &Shown, start: &str) -> Reasoning {
     }
 }
 
-/// The markers of reasoning that no turn shows: one that a generation prompt opens, and one at which the template
-/// splits an answer. Also gives the length of the start of the turn without the opening marker.
+/// The markers of reasoning that no turn shows: one that a prompt opens, and one at which the template splits an answer.
+/// Also gives the length of the start of the turn without the opening marker.
 fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
     let prompts = o.first_prompts();
-    let beyond: Vec<&str> = prompts.iter().map(|prompt| prompt.text.get(start.len()..).unwrap_or("")).collect();
-    let opened: Vec<&str> = beyond.iter().flat_map(|text| text::tags(text)).collect();
-    let candidates = || o.candidates.iter().map(String::as_str);
-    let split = o.split.iter().find(|split| split.drops()).map(|split| split.tag.as_str());
+    let added = |prompt: &&Prompt| !prompt.adds_nothing();
+    let beyond: Vec<&str> =
+        prompts.iter().copied().filter(added).map(|prompt| prompt.text.get(start.len()..).unwrap_or("")).collect();
+    // Where nothing is added, the turn may begin anywhere after the user's message.
+    let tails = prompts.iter().filter(|prompt| prompt.adds_nothing()).map(|prompt| prompt.tail.as_str());
+    let ends: Vec<&str> = beyond.iter().copied().chain(tails).collect();
+    let opened: Vec<&str> = ends.iter().flat_map(|text| text::tags(text)).collect();
+    let candidates = || o.candidates.iter().map(String::as_str).filter(|tag| !o.encloses_user(tag));
+    let split = o.split.iter().filter(|split| !o.encloses_user(&split.tag)).find(|split| split.drops());
     // Else the closing tag of a tag that a prompt opens.
-    let end = split.or_else(|| candidates().find(|end| opened.iter().any(|tag| text::is_counterpart(tag, end))))?;
-    let counterpart = || candidates().chain(opened.iter().copied()).find(|tag| text::is_counterpart(tag, end));
-    // What a prompt adds after the start of the turn and does not close opens reasoning.
-    let unclosed = || beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(end));
-    let before_end = || beyond.iter().find_map(|text| Some(text[..text.find(end)?].trim()).filter(|t| !t.is_empty()));
-    let open = counterpart().or_else(unclosed).or_else(before_end)?;
-    let layout = prompts.iter().find_map(|prompt| {
-        let rest = &prompt.text[prompt.text.find(open)?..];
-        let space = rest[open.len()..].len() - rest[open.len()..].trim_start().len();
-        Some(rest[..open.len() + space].to_owned())
-    });
-    let reasoning = Reasoning {
-        mode: ReasoningMode::TagBased,
-        start: layout.unwrap_or_else(|| open.to_owned()),
-        end: end.to_owned(),
-        ..Reasoning::default()
+    let closer = || candidates().find(|end| opened.iter().any(|tag| is_pair(tag, end)));
+    let (open, end) = match split.map(|split| split.tag.as_str()).or_else(closer) {
+        Some(end) => {
+            let counterpart = || candidates().chain(opened.iter().copied()).find(|tag| is_pair(tag, end));
+            // What a prompt adds after the start of the turn and does not close opens reasoning.
+            let unclosed = || beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(end));
+            let before_end =
+                || beyond.iter().find_map(|text| Some(text[..text.find(end)?].trim()).filter(|t| !t.is_empty()));
+            (counterpart().or_else(unclosed).or_else(before_end)?.to_owned(), end.to_owned())
+        }
+        // Nothing shows how the reasoning that a prompt opens is closed: its counterpart does.
+        None => ends.iter().find_map(|text| opener_at_end(text))?,
     };
-    Some((reasoning, start.find(open).unwrap_or(start.len())))
+    // An empty block of reasoning has the layout of both markers together.
+    let is_open = |text: &&&str| !text.contains(&end);
+    let whole: Vec<&str> =
+        prompts.iter().map(|prompt| if prompt.adds_nothing() { &*prompt.tail } else { &*prompt.text }).collect();
+    let layout = |text: &&str| with_layout(text, &open);
+    let layout = whole.iter().filter(is_open).find_map(layout).or_else(|| whole.iter().find_map(layout));
+    let cut = start.find(&open).unwrap_or(start.len());
+    let start = layout.unwrap_or_else(|| open.clone());
+    Some((Reasoning { mode: ReasoningMode::TagBased, start, end, ..Reasoning::default() }, cut))
+}
+
+/// A marker in a text, with the white space after it.
+fn with_layout(text: &str, marker: &str) -> Option<String> {
+    let rest = &text[text.find(marker)?..];
+    Some(rest[..marker.len() + text::space(&rest[marker.len()..]).len()].to_owned())
+}
+
+/// Whether two tags open and close reasoning. Only tags that speak of thinking are counterparts without a slash: the start
+/// and the end of a message are as well.
+fn is_pair(open: &str, end: &str) -> bool {
+    text::is_counterpart(open, end) || speaks_of_thinking(open) && text::closing_tag(open).is_some_and(|tag| tag == end)
+}
+
+/// The tag at the end of a prompt that opens reasoning, and the one that closes it.
+pub(crate) fn opener_at_end(prompt: &str) -> Option<(String, String)> {
+    let open = text::tags(prompt).pop().filter(|tag| prompt.trim_end().ends_with(tag))?;
+    let end = text::closing_tag(open).filter(|_| speaks_of_thinking(open))?;
+    (!prompt.contains(&end)).then(|| (open.to_owned(), end))
 }

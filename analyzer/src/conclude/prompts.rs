@@ -11,23 +11,35 @@ pub(crate) fn prompts(o: &Observed, opening: &Opening, reasoning: &Reasoning) ->
     let switch = switch(o, reasoning);
     let is_of = |prompt: &&Prompt| prompt.switch.as_ref().is_none_or(|(name, _)| *name == switch);
     let found = o.prompts.iter().filter(is_of).map(|prompt| {
-        let rest = prompt.text.split_once(opening.start.as_str()).map_or(prompt.text.as_str(), |(_, rest)| rest);
+        let text = begun(prompt, reasoning);
+        let rest = text.split_once(opening.start.as_str()).map_or(text, |(_, rest)| rest);
         let starts_in = match opens_reasoning(rest, reasoning) {
             true => Channel::Reasoning,
             false if !opening.begun.is_empty() && prompt.text.ends_with(&opening.begun) => Channel::Marker,
             false => Channel::Content,
         };
         let thinking = prompt.switch.as_ref().map(|(_, on)| *on);
-        GenerationPrompt { thinking, text: prompt.text.clone(), starts_in }
+        GenerationPrompt { thinking, text: text.to_owned(), starts_in }
     });
     (found.collect(), switch)
+}
+
+/// What a prompt has of the turn: what `add_generation_prompt` adds. Where it adds nothing, the markers of reasoning at the end
+/// of the prompt say in which state it leaves the model.
+fn begun<'p>(prompt: &'p Prompt, reasoning: &Reasoning) -> &'p str {
+    if !prompt.adds_nothing() {
+        return &prompt.text;
+    }
+    let marks = [reasoning.start.trim(), reasoning.end.trim()].into_iter().filter(|mark| !mark.is_empty());
+    let first = marks.filter_map(|mark| prompt.tail.find(mark)).min();
+    first.map_or(&prompt.text, |at| &prompt.tail[at..])
 }
 
 /// The first variable whose prompts hold a marker of reasoning. Others switch something else.
 fn switch(o: &Observed, reasoning: &Reasoning) -> String {
     let marks = [reasoning.start.trim(), reasoning.end.trim()];
     let marked = |text: &str| marks.iter().any(|mark| !mark.is_empty() && text.contains(mark));
-    let named = o.prompts.iter().filter_map(|prompt| Some((prompt.switch.as_ref()?.0.as_str(), prompt.text.as_str())));
+    let named = o.prompts.iter().filter_map(|prompt| Some((prompt.switch.as_ref()?.0.as_str(), begun(prompt, reasoning))));
     let found = named.into_iter().find(|(_, text)| marked(text));
     found.map_or_else(|| reasoning.switch.clone(), |(name, _)| name.to_owned())
 }
@@ -52,7 +64,8 @@ pub(crate) fn instructed(o: &Observed) -> Option<(Reasoning, Content)> {
         let on = text::tags(&switched.on);
         let tags: Vec<&str> = on.into_iter().filter(|tag| !switched.off.contains(tag)).collect();
         let mut pairs = tags.iter().filter_map(|open| {
-            let end = tags.iter().find(|end| end.contains('/') && text::is_counterpart(open, end))?;
+            let is_end = |end: &&&str| end.contains('/') && text::is_counterpart(open, end) && !o.encloses_user(end);
+            let end = tags.iter().find(is_end)?;
             Some(((*open).to_owned(), (*end).to_owned()))
         });
         let (start, end) = pairs.next()?;

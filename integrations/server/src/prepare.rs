@@ -55,11 +55,11 @@ impl Prepared {
             variables.insert("add_generation_prompt".to_owned(), false.into());
         }
         let before = render(&without)?;
-        Ok((self.prompt(spec.turn.begun_by(&prompt, &before)), prompt))
+        Ok((self.prompt(spec.begun_by(&prompt, &before)), prompt))
     }
 
     /// Tells parser and grammar what the prompt has of the assistant's turn: the end of it, which
-    /// [`Turn::begun_by`](unjinja_spec::Turn::begun_by) finds and [`render`](Self::render) passes on by itself.
+    /// [`FormatSpec::begun_by`](unjinja_spec::FormatSpec::begun_by) finds and [`render`](Self::render) passes on by itself.
     pub fn prompt(mut self, turn: &str) -> Self {
         self.options = self.options.generation_prompt(turn);
         self.grammar = self.grammar.generation_prompt(turn);

@@ -394,13 +394,14 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
         Some(at) => prompt.get(at..).unwrap_or(prompt),
         None => prompt,
     };
-    if !assistant_start.is_empty()
-        && !turn.contains(assistant_start)
-        && let Some(entered) = enter_unknown(program, prompt)
-    {
+    let longest = entries.iter().filter(|e| turn.starts_with(&*e.text)).max_by_key(|e| e.text.len());
+    let is_unknown = match assistant_start {
+        "" => !turn.is_empty() && longest.is_none_or(|entry| entry.text.is_empty()),
+        start => !turn.contains(start),
+    };
+    if is_unknown && let Some(entered) = enter_unknown(program, prompt) {
         return entered;
     }
-    let longest = entries.iter().filter(|e| turn.starts_with(&*e.text)).max_by_key(|e| e.text.len());
     match longest {
         Some(entry) if !(entry.text == assistant_start && entry.channel == Channel::Reasoning) => {
             (Some(entry), &turn[entry.text.len()..])
@@ -414,15 +415,23 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
 /// reasoning, that says where the output begins.
 fn enter_unknown<'e, 'o>(program: &'e Program, prompt: &'o str) -> Option<(Option<&'e Entry>, &'o str)> {
     let end = prompt.trim_end();
-    let arrows = || program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.origin == Origin::Canonical);
-    let ends_with = |action: Action| {
-        let mut cores = arrows().filter(move |(_, step)| step.does(&action)).map(|(marker, _)| &*marker.core);
-        cores.find(|core| !core.is_empty() && end.ends_with(*core))
+    let cores = |action: Action| {
+        let arrows = program.states.iter().flat_map(State::arrows);
+        let does = arrows.filter(move |(_, step)| step.origin == Origin::Canonical && step.does(&action));
+        does.map(|(marker, _)| &*marker.core).filter(|core| !core.is_empty())
     };
-    if let Some(opener) = ends_with(Action::OpenReasoning) {
-        return Some((None, &prompt[end.len() - opener.len()..]));
+    let last = |text: &str, action: Action| cores(action).find(|core| text.ends_with(core)).map(str::len);
+    if let Some(opener) = last(end, Action::OpenReasoning) {
+        return Some((None, &prompt[end.len() - opener..]));
     }
-    ends_with(Action::CloseReasoning)?;
+    let before = end[..end.len() - last(end, Action::CloseReasoning)?].trim_end();
+    if let Some(opener) = last(before, Action::OpenReasoning) {
+        return Some((None, &prompt[before.len() - opener..]));
+    }
+    // A prompt that holds the reasoning itself is a part of the message, if it is known to begin with the turn.
+    if program.info.assistant_start.is_empty() && cores(Action::OpenReasoning).any(|opener| before.contains(opener)) {
+        return None;
+    }
     Some((program.entries.iter().find(|entry| entry.channel == Channel::Content && entry.read.is_empty()), ""))
 }
 
