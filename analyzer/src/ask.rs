@@ -319,7 +319,7 @@ impl Reasoned {
 
 /// The ways to carry reasoning: the usual field names that the template mentions, typed parts, then whatever else it
 /// looks for in an assistant's message.
-fn carriers(probe: &Probe<'_>, read: &[String]) -> Vec<Carrier> {
+pub(crate) fn carriers(probe: &Probe<'_>, read: &[String]) -> Vec<Carrier> {
     let source = probe.template.source();
     let mut fields: Vec<&str> = REASONING_FIELDS.into_iter().filter(|field| source.contains(field)).collect();
     let usual = fields.len();

@@ -7,12 +7,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use unjinja_render::{Template, with_big_stack};
 use unjinja_runtime::Message;
-use unjinja_spec::{FormatSpec, Status};
+use unjinja_spec::{FormatSpec, ReasoningMode, Status, ToolFormat};
 
-use crate::conversation::AssistantMessage;
+use crate::ask::{carriers, speaks_of_thinking};
+use crate::conversation::{AssistantMessage, Carrier};
+use crate::observed::Part;
 use crate::probe::Probe;
-use crate::smallest::{small_turns, smallest};
-use crate::verify::{Failure, Trial, Trials, Verification, conversation_for, message_of};
+use crate::sentinels::SENTINELS;
+use crate::smallest::{small_turns, smallest, undescribed_turns};
+use crate::verify::{Failure, Lost, Trial, Trials, Verification, message_of};
 
 /// Something that a spec does not describe, or that its parser reads wrongly.
 ///
@@ -22,7 +25,9 @@ use crate::verify::{Failure, Trial, Trials, Verification, conversation_for, mess
 pub struct GapReport {
     /// What is missing, in a sentence.
     pub sentence: String,
-    /// The smallest conversation that shows it, as `unjinja render` takes it: `messages`, and `tools` if there are any.
+    /// The smallest conversation that shows it, as `unjinja render` takes it: `messages`, `tools` if there are any, and the
+    /// variables that the template needs. It was rendered, and shows what `reason` says. Null if no conversation was found that
+    /// shows it; then the next three fields are empty.
     pub conversation: Value,
     /// The assistant's turn as the template renders it; empty if it cannot.
     pub rendered: String,
@@ -30,7 +35,7 @@ pub struct GapReport {
     pub expected: String,
     /// The message that came back, as JSON, or why there is none.
     pub actual: String,
-    /// Why both differ, in a sentence.
+    /// Why both differ, or why there is no conversation, in a sentence.
     pub reason: String,
     /// The command to run next.
     pub next: String,
@@ -40,7 +45,7 @@ impl fmt::Display for GapReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rendered = if self.rendered.is_empty() { String::new() } else { format!("{:?}", self.rendered) };
         let lines = [
-            ("conversation", self.conversation.to_string()),
+            ("conversation", if self.conversation.is_null() { String::new() } else { self.conversation.to_string() }),
             ("rendered", rendered),
             ("expected", self.expected.clone()),
             ("actual", self.actual.clone()),
@@ -88,61 +93,162 @@ fn report_here(template: &Template, spec: &FormatSpec, verification: &Verificati
             format!("{failed} of {} random conversations did not survive the round trip", verification.tried)
         }
     };
+    let offers = spec.capabilities.tools && !spec.capabilities.tool_calls;
+    let explain = || format!("unjinja explain {file}");
+    let next = if offers { format!("unjinja analyze {file} --suggest") } else { explain() };
+    let report = GapReport {
+        sentence,
+        conversation: Value::Null,
+        rendered: String::new(),
+        expected: String::new(),
+        actual: String::new(),
+        reason: String::new(),
+        next,
+    };
     let probe = Probe::new(template);
-    let trials = Trials::new(&probe, spec);
-    if let Some(trials) = &trials
-        && let Some(failure) = smallest(trials, &verification.failures)
+    let Some(trials) = Trials::new(&probe, spec) else {
+        let reason = "no parser can be made from what the analysis found".to_owned();
+        return (spec.status != Status::Supported).then_some(GapReport { reason, ..report });
+    };
+    if let Some(failure) = smallest(&trials, &verification.failures)
+        && let Some(shown) = of_failure(&trials, &failure)
     {
-        return Some(of_failure(sentence, trials, &failure, file));
+        return Some(GapReport { next: explain(), ..shown.over(report) });
     }
     if spec.status == Status::Supported {
         return None;
     }
-    // Nothing is read wrongly: the template leaves something out, or there is no parser at all.
-    let turns = small_turns(spec);
-    let lost = trials.as_ref().and_then(|trials| {
-        turns.iter().find_map(|turn| match trials.run(turn, message_of(turn)) {
-            Trial::Lost(rendered) => Some((turn, rendered.unwrap_or_default())),
-            Trial::Held(_) | Trial::Failed(_) => None,
-        })
-    });
-    let (turn, rendered) = lost.or_else(|| Some((turns.first()?, String::new())))?;
-    let (actual, reason) = match (&trials, rendered.is_empty()) {
-        (None, _) => ("no message: there is no parser", "no parser can be made from what the analysis found"),
-        (_, true) => ("no message: the template does not render this conversation", "the template refuses it"),
-        _ => ("nothing to parse: the render lacks a part of the message", lacks(turn)),
-    };
-    let offers = spec.capabilities.tools && !spec.capabilities.tool_calls;
-    Some(GapReport {
-        sentence,
-        conversation: conversation_for(turn),
-        rendered,
-        expected: json!(message_of(turn)).to_string(),
-        actual: actual.to_owned(),
-        reason: reason.to_owned(),
-        next: if offers { format!("unjinja analyze {file} --suggest") } else { format!("unjinja explain {file}") },
-    })
+    let nothing = || Shown { reason: "no small conversation shows it".to_owned(), ..Shown::default() };
+    Some(of_gap(trials, &probe, spec).unwrap_or_else(nothing).over(report))
 }
 
-fn of_failure(sentence: String, trials: &Trials<'_, '_>, failure: &Failure, file: &str) -> GapReport {
-    GapReport {
-        sentence,
-        conversation: trials.conversation(&failure.turn),
+/// A small conversation with something that the template renders and the spec does not describe, or else that the template
+/// leaves out.
+fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> Option<Shown> {
+    let mut carriers = carriers(probe, &[]);
+    if carriers.is_empty() {
+        carriers.extend(Carrier::of_field(USUAL_FIELD));
+    }
+    let offers = spec.capabilities.tools && !spec.capabilities.tool_calls;
+    let mut turns = small_turns(spec);
+    turns.extend(undescribed_turns(spec, &carriers));
+    if offers {
+        turns.sort_by_key(|turn| turn.calls.is_empty());
+    }
+    let switches: Vec<&String> = probe.variables.iter().filter(|name| speaks_of_thinking(name)).collect();
+    // Most templates render no reasoning, and many no calls. That is a gap only where they ask for it.
+    let is_asked_for = |turn: &AssistantMessage| {
+        let reasons = spec.reasoning.mode != ReasoningMode::None || !switches.is_empty();
+        let calls = spec.tools.format != ToolFormat::None || offers;
+        (turn.reasoning.is_none() || reasons) && (turn.calls.is_empty() || calls)
+    };
+    let mut lost = None;
+    for switch in std::iter::once(None).chain(switches.iter().map(Some)) {
+        if let Some(switch) = switch {
+            trials.switch_on(switch);
+            turns.retain(|turn| turn.reasoning.is_some());
+        }
+        for turn in &turns {
+            match trials.run(turn, message_of(turn)) {
+                Trial::Failed(failure) => {
+                    if let Some(shown) = of_failure(&trials, &failure) {
+                        return Some(shown);
+                    }
+                }
+                Trial::Lost(why) if is_asked_for(turn) => lost = lost.or_else(|| of_lost(&trials, turn, &why)),
+                Trial::Lost(_) | Trial::Held(_) => {}
+            }
+        }
+    }
+    lost
+}
+
+/// The field of reasoning that most templates read.
+const USUAL_FIELD: &str = "reasoning_content";
+
+/// What a conversation was seen to show.
+#[derive(Default)]
+struct Shown {
+    conversation: Value,
+    rendered: String,
+    expected: String,
+    actual: String,
+    reason: String,
+}
+
+impl Shown {
+    fn over(self, report: GapReport) -> GapReport {
+        let Self { conversation, rendered, expected, actual, reason } = self;
+        GapReport { conversation, rendered, expected, actual, reason, ..report }
+    }
+}
+
+/// A conversation whose turn the parser reads wrongly.
+fn of_failure(trials: &Trials<'_, '_>, failure: &Failure) -> Option<Shown> {
+    let shows = |conversation: &Value| trials.render(conversation).is_ok_and(|text| text.contains(&failure.rendered));
+    Some(Shown {
+        conversation: trials.conversations(&failure.turn).into_iter().find(shows)?,
         rendered: failure.rendered.clone(),
         expected: json!(failure.expected).to_string(),
         actual: json!(failure.parsed).to_string(),
         reason: difference(&failure.expected, &failure.parsed).to_owned(),
-        next: format!("unjinja explain {file}"),
-    }
+    })
 }
 
-/// What the template leaves out of a turn.
-fn lacks(turn: &AssistantMessage) -> &'static str {
-    match (turn.calls.is_empty(), turn.reasoning.is_some()) {
-        (false, _) => "the template does not render the call",
-        (true, true) => "the template does not render the reasoning",
-        (true, false) => "the template does not render the answer",
+/// A conversation that the template refuses, or does not render as one whole turn.
+fn of_lost(trials: &Trials<'_, '_>, turn: &AssistantMessage, why: &Lost) -> Option<Shown> {
+    let rendered = why.rendered();
+    let (actual, reason) = match why {
+        Lost::Refused(error) => (format!("no message: {error}"), "the template refuses it"),
+        Lost::Lacks(part, _) => {
+            let reason = match part {
+                Part::Reasoning => "the template does not render the reasoning",
+                Part::Content => "the template does not render the answer",
+                _ => "the template does not render the call",
+            };
+            ("nothing to parse: the render lacks a part of the message".to_owned(), reason)
+        }
+        Lost::SeveralTurns(_) => {
+            ("nothing to parse: the end of the turn is inside it".to_owned(), "the template writes several turns")
+        }
+        Lost::LikeReasoning(_) => {
+            ("nothing to parse: the answer looks like reasoning".to_owned(), "the template writes the answer as reasoning")
+        }
+    };
+    let others = trials.conversations(&with_other_text(turn, why));
+    let shows = |(conversation, other): &(Value, Value)| match (trials.render(conversation), why) {
+        (Err(_), Lost::Refused(_)) => true,
+        (Err(_), _) | (Ok(_), Lost::Refused(_)) => false,
+        // Another text in the place of what is lost changes nothing.
+        (Ok(text), Lost::Lacks(..)) => {
+            let mut changed = conversation.clone();
+            changed["messages"] = other["messages"].clone();
+            text.contains(rendered) && trials.render(&changed).is_ok_and(|other| other == text)
+        }
+        (Ok(text), _) => text.contains(rendered),
+    };
+    let (conversation, _) = trials.conversations(turn).into_iter().zip(others).find(shows)?;
+    Some(Shown {
+        conversation,
+        rendered: rendered.to_owned(),
+        expected: json!(message_of(turn)).to_string(),
+        actual,
+        reason: reason.to_owned(),
+    })
+}
+
+/// The turn with another text in the place of the part that is lost.
+fn with_other_text(turn: &AssistantMessage, why: &Lost) -> AssistantMessage {
+    let (mut other, text) = (turn.clone(), SENTINELS.word.to_owned());
+    match why {
+        Lost::Lacks(Part::Reasoning, _) => other.reasoning = other.reasoning.map(|(carrier, _)| (carrier, text)),
+        Lost::Lacks(Part::Content, _) => other.content = text,
+        Lost::Lacks(Part::Name(number), _) => {
+            other.calls.iter_mut().skip(*number).take(1).for_each(|call| call.name.clone_from(&text));
+        }
+        _ => {}
     }
+    other
 }
 
 /// How a message that came back differs from the one that was expected, in a sentence.

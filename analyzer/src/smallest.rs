@@ -69,6 +69,20 @@ fn all_small_turns(spec: &FormatSpec) -> Vec<AssistantMessage> {
     turns
 }
 
+/// Small turns with what the spec does not describe, for each of these ways to carry reasoning: the template may render it all
+/// the same.
+pub(crate) fn undescribed_turns(spec: &FormatSpec, carriers: &[Carrier]) -> Vec<AssistantMessage> {
+    let mut turns = Vec::new();
+    if spec.reasoning.mode == ReasoningMode::None {
+        let answer = AssistantMessage::content("Hello.");
+        turns.extend(carriers.iter().map(|carrier| answer.clone().with_reasoning(carrier, "I see.")));
+    }
+    if spec.tools.format == ToolFormat::None {
+        turns.push(AssistantMessage::calls(&[call(0, json!({"city": "Paris"}))]));
+    }
+    turns
+}
+
 /// A call with an id of nine characters, which is what the strictest templates accept.
 fn call(number: usize, arguments: Value) -> Call {
     let arguments = if let Value::Object(arguments) = arguments { arguments } else { Map::new() };

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
 use unjinja_spec::{FormatSpec, MarkerKey, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat};
@@ -15,11 +15,12 @@ use crate::ask::working_style;
 use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for};
 use crate::error::quoted;
 use crate::kind::Kind;
+use crate::observed::Part;
 use crate::probe::{Probe, Variable};
 use crate::random::Random;
 use crate::sentinels::SENTINELS;
 use crate::text;
-use unjinja_render::{Template, with_big_stack};
+use unjinja_render::{RenderError, Template, with_big_stack};
 
 /// The results of the random conversations.
 #[derive(Clone, Debug, Default)]
@@ -150,14 +151,6 @@ fn style_of(style: Style, spec: &FormatSpec) -> Style {
     Style { empty: if can.requires_nonnull_content || !can.tool_calls { style.empty } else { Empty::Null }, ..style }
 }
 
-/// Some templates show reasoning only if it is switched on.
-fn extra(spec: &FormatSpec, turn: &AssistantMessage) -> Vec<Variable> {
-    match (&turn.reasoning, spec.reasoning.switch.as_str()) {
-        (Some(_), switch) if !switch.is_empty() => vec![(switch.to_owned(), Value::from(true))],
-        _ => Vec::new(),
-    }
-}
-
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
     let probe = Probe::new(template);
@@ -196,16 +189,41 @@ pub(crate) struct Trials<'p, 't> {
     style: Style,
     /// The variables that have to be set for calls.
     for_calls: Vec<Variable>,
+    /// The variables that have to be set for reasoning: some templates show it only if it is switched on.
+    for_reasoning: Vec<Variable>,
 }
 
 /// What became of one conversation.
 pub(crate) enum Trial {
-    /// The template cannot render it, or renders it without part of the message; the turn, if there is one.
-    Lost(Option<String>),
+    /// The template does not render the whole message as one turn, so the conversation says nothing about the parser.
+    Lost(Lost),
     /// The same message came back; with the turn, if it is complete in itself.
     Held(Option<Rendered>),
     /// Another message came back.
     Failed(Box<Failure>),
+}
+
+/// Why a template does not render a message as one turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// The template fails, with this message.
+    Refused(String),
+    /// This turn lacks a part of the message.
+    Lacks(Part, String),
+    /// This text is several turns.
+    SeveralTurns(String),
+    /// This turn has the answer in the place of reasoning.
+    LikeReasoning(String),
+}
+
+impl Lost {
+    /// The text; empty if there is none.
+    pub(crate) fn rendered(&self) -> &str {
+        match self {
+            Lost::Refused(_) => "",
+            Lost::Lacks(_, rendered) | Lost::SeveralTurns(rendered) | Lost::LikeReasoning(rendered) => rendered,
+        }
+    }
 }
 
 /// The parser of a spec, even if its status forbids one; otherwise why none can be made.
@@ -235,16 +253,22 @@ impl<'p, 't> Trials<'p, 't> {
         style: Style,
         for_calls: Vec<Variable>,
     ) -> Self {
-        Self { probe, parser, spec, style: style_of(style, spec), for_calls }
+        let mut trials = Self { probe, parser, spec, style: style_of(style, spec), for_calls, for_reasoning: Vec::new() };
+        if !spec.reasoning.switch.is_empty() {
+            trials.switch_on(&spec.reasoning.switch);
+        }
+        trials
+    }
+
+    /// Sets this variable in conversations with reasoning.
+    pub(crate) fn switch_on(&mut self, variable: &str) {
+        self.for_reasoning = vec![(variable.to_owned(), true.into())];
     }
 
     /// Renders one conversation and parses it back.
     pub(crate) fn run(&self, turn: &AssistantMessage, expected: Message) -> Trial {
         let (probe, spec, style) = (self.probe, self.spec, self.style);
-        let mut extra = extra(spec, turn);
-        if !turn.calls.is_empty() {
-            extra.extend(self.for_calls.iter().cloned());
-        }
+        let extra = self.variables(turn);
         let tools = tools_for(&turn.calls);
         let offered = if turn.calls.is_empty() { Value::Null } else { style.offer(tools.clone()) };
         let ends = [spec.turn.assistant_start.as_str(), spec.turn.end.as_str()];
@@ -255,8 +279,10 @@ impl<'p, 't> Trials<'p, 't> {
         if let Some(trial) = quick {
             return trial;
         }
-        let Ok(rendered) = probe.turn_text(turn, style, &extra) else { return Trial::Lost(None) };
-        self.judge(turn, expected, &tools, &extra, rendered)
+        match probe.turn_text(turn, style, &extra) {
+            Ok(rendered) => self.judge(turn, expected, &tools, &extra, rendered),
+            Err(error) => Trial::Lost(Lost::Refused(error.message().to_owned())),
+        }
     }
 
     /// Parses a turn back.
@@ -273,8 +299,11 @@ impl<'p, 't> Trials<'p, 't> {
             // Many formats have no ids, and some make their own.
             call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
         }
-        if !holds(&rendered, &expected) || is_several_turns(&rendered, spec) {
-            return Trial::Lost(Some(rendered));
+        if let Some(part) = lacking(&rendered, &expected) {
+            return Trial::Lost(Lost::Lacks(part, rendered));
+        }
+        if is_several_turns(&rendered, spec) {
+            return Trial::Lost(Lost::SeveralTurns(rendered));
         }
         let start = spec.turn.assistant_start.as_str();
         let tools = Tools::from_openai(tools).unwrap_or_default();
@@ -290,7 +319,7 @@ impl<'p, 't> Trials<'p, 't> {
             return Trial::Held(Some(Rendered { body, message: expected, tools }));
         }
         if is_same_as_reasoning(probe, spec, turn, style, &rendered) {
-            return Trial::Lost(Some(rendered));
+            return Trial::Lost(Lost::LikeReasoning(rendered));
         }
         // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
         let past = || probe.past_turn(turn, style, extra).is_ok_and(|past| same(&read(&past.text), &expected));
@@ -316,23 +345,33 @@ impl<'p, 't> Trials<'p, 't> {
         }
     }
 
-    /// The conversation of a turn, as `unjinja render` takes it.
-    pub(crate) fn conversation(&self, turn: &AssistantMessage) -> Value {
-        conversation(turn, self.style)
+    /// The variables that a render of this turn needs.
+    fn variables(&self, turn: &AssistantMessage) -> Vec<Variable> {
+        let mut variables = if turn.reasoning.is_some() { self.for_reasoning.clone() } else { Vec::new() };
+        if !turn.calls.is_empty() {
+            variables.extend(self.for_calls.iter().cloned());
+        }
+        variables
     }
-}
 
-/// The conversation of a turn for a template whose parser cannot be made.
-pub(crate) fn conversation_for(turn: &AssistantMessage) -> Value {
-    conversation(turn, Style::USUAL)
-}
-
-fn conversation(turn: &AssistantMessage, style: Style) -> Value {
-    let messages = json!([style.user(SENTINELS.user), turn.message(style)]);
-    if turn.calls.is_empty() {
-        return json!({"messages": messages});
+    /// The conversation of a turn, as `unjinja render` takes it: with the variables that it needs, and then with all that the
+    /// trial gave the template.
+    pub(crate) fn conversations(&self, turn: &AssistantMessage) -> [Value; 2] {
+        let (style, variables) = (self.style, self.variables(turn));
+        let messages = vec![style.user(SENTINELS.user), turn.message(style)];
+        let tools = turn.tools(style);
+        let mut needed = Map::from_iter([("messages".to_owned(), Value::from(messages.clone()))]);
+        if !tools.is_null() {
+            needed.insert("tools".to_owned(), tools.clone());
+        }
+        needed.extend(variables.iter().cloned());
+        [Value::Object(needed), self.probe.context(messages, &tools, false, &variables)]
     }
-    json!({"messages": messages, "tools": tools_for(&turn.calls)})
+
+    /// Renders a conversation as `unjinja render` does.
+    pub(crate) fn render(&self, conversation: &Value) -> Result<String, RenderError> {
+        self.probe.template.render(conversation)
+    }
 }
 
 /// The message of a turn: what must come back.
@@ -400,12 +439,14 @@ fn message_is_plain(message: &Message) -> bool {
     message.tool_calls.is_empty() && message.reasoning_content.is_empty()
 }
 
-/// Whether a render holds all words of a message's texts and the names of its calls.
-fn holds(rendered: &str, message: &Message) -> bool {
-    let words = |text: &str| text.split_whitespace().all(|word| rendered.contains(word));
-    words(&message.content)
-        && words(&message.reasoning_content)
-        && message.tool_calls.iter().all(|call| rendered.contains(&call.name))
+/// The part of a message of which a render lacks a word; `None` if it has all words of the texts and the names of the calls.
+fn lacking(rendered: &str, message: &Message) -> Option<Part> {
+    let lacks = |text: &str| text.split_whitespace().any(|word| !rendered.contains(word));
+    if let Some(number) = message.tool_calls.iter().position(|call| !rendered.contains(&call.name)) {
+        return Some(Part::Name(number));
+    }
+    let texts = [(Part::Reasoning, &message.reasoning_content), (Part::Content, &message.content)];
+    texts.into_iter().find(|(_, text)| lacks(text)).map(|(part, _)| part)
 }
 
 fn same(parsed: &Message, expected: &Message) -> bool {

@@ -32,11 +32,11 @@ fn not_read_back(subject: &Subject) -> Option<Finding> {
         gap.sentence.trim_end_matches('.')
     );
     let help = "`unjinja explain` shows what was compared; an overlay can supply what the template does not show";
-    Some(Finding::new(rules::NOT_READ_BACK, message, help).with(
-        gap.conversation.clone(),
-        gap.expected.clone(),
-        gap.actual.clone(),
-    ))
+    let finding = Finding::new(rules::NOT_READ_BACK, message, help);
+    if gap.conversation.is_null() {
+        return Some(finding);
+    }
+    Some(finding.with(gap.conversation.clone(), gap.expected.clone(), gap.actual.clone()))
 }
 
 /// A question and a call with these arguments.
