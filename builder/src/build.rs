@@ -96,8 +96,8 @@ impl Build {
         self
     }
 
-    /// A file of tools in OpenAI's form. The generated code gets a function `tools()` that returns them, and their
-    /// grammar as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
+    /// A file of tools in OpenAI's form. The generated code gets a function `tools()` that returns them, and with the feature
+    /// `grammar` their grammar as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
     pub fn tools(mut self, path: impl Into<PathBuf>) -> Self {
         self.tools = Some(path.into());
         self

@@ -79,8 +79,8 @@ impl Templates {
         self
     }
 
-    /// A file of tools in OpenAI's form. Each module gets a function `tools()` that returns them, and their grammar as the
-    /// constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
+    /// A file of tools in OpenAI's form. Each module gets a function `tools()` that returns them, and with the feature `grammar`
+    /// their grammar as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
     pub fn tools(mut self, path: impl Into<PathBuf>) -> Self {
         self.tools = Some(path.into());
         self

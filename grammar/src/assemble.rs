@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use unjinja_runtime::abi_3::{Action, Channel, Hole, Origin, Program, State, enter};
+use unjinja_runtime::abi_3::{Action, Channel, Hole, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
 use super::options::ToolChoice;
@@ -118,7 +118,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
     let open = program.reasoning == Some(state);
     let mut grammar = Grammar {
         preserved_tokens: program.info.preserved_tokens.iter().map(ToString::to_string).collect(),
-        stops: stops(program),
+        stops: program.stops().into_iter().map(str::to_owned).collect(),
         reasoning: reasoning(program, open),
         ..Grammar::default()
     };
@@ -200,21 +200,6 @@ fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Res
 /// Whether the format has calls.
 fn has_calls(program: &Program) -> bool {
     program.states.iter().flat_map(|state| state.transitions.iter()).any(|step| step.does(&Action::Speculate))
-}
-
-/// The texts that end a turn wherever they stand. One that also stands inside a turn, perhaps as a part of another marker, would
-/// end the output there: it is left out, and the model's own end of a text ends the turn.
-fn stops(program: &Program) -> Vec<String> {
-    let written = || program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.origin == Origin::Canonical);
-    let within = |core: &str| written().any(|(other, _)| !other.confirm.is_end() && other.core.contains(core));
-    let mut stops: Vec<String> = Vec::new();
-    for (marker, _) in written().filter(|(marker, _)| marker.confirm.is_end() && !within(&marker.core)) {
-        if !stops.iter().any(|stop| marker.core.starts_with(stop.as_str())) {
-            stops.retain(|stop| !stop.starts_with(&*marker.core));
-            stops.push(marker.core.to_string());
-        }
-    }
-    stops
 }
 
 fn reasoning(program: &Program, open: bool) -> Option<Reasoning> {

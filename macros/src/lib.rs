@@ -19,8 +19,8 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 /// Analyses a chat template and expands to its parser.
 ///
 /// The expansion is a list of items, so it goes into a module of its own: the type `Parser`, the functions `parse`,
-/// `parse_borrowed` and `stream`, the format as data (`PROGRAM`), and what a sampler needs: `GRAMMAR`, `LAZY`, `TRIGGERS`,
-/// `PRESERVED_TOKENS` and `STOPS`.
+/// `parse_borrowed` and `stream`, the format as data (`PROGRAM`), and what a sampler needs: `PRESERVED_TOKENS`, `STOPS`, and
+/// with the feature `grammar` of `unjinja` also `GRAMMAR`, `LAZY` and `TRIGGERS`.
 ///
 /// ```
 /// mod hermes {
@@ -47,7 +47,7 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 /// - `spec = "x.toml"`: the committed spec of this template, which is used instead of an analysis. It is an error if the
 ///   template has changed since the spec was made.
 /// - `tools = "tools.json"`: tools in OpenAI's form that are known at compile time. The module gets a function
-///   `tools()`, and the grammar of the tools as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
+///   `tools()`, and with the feature `grammar` their grammar as the constants `TOOL_GRAMMAR` and `TOOL_TRIGGERS`.
 /// - `types = true`: Rust types of these tools, see [below](#types-of-tools). Needs the feature `types` of `unjinja`.
 /// - `runtime = path::to::runtime`: where the generated code finds the runtime; the default is `::unjinja`.
 ///

@@ -92,6 +92,38 @@ impl Program {
         self.states.get(usize::from(id.0))
     }
 
+    /// The texts that end a turn, wherever they occur. A text that also occurs inside a turn, perhaps as a part of another
+    /// marker, is left out: it would end the output there. The model's own end of a text then ends the turn.
+    ///
+    /// ```
+    /// use unjinja_runtime::abi_3::*;
+    ///
+    /// static END: Markers = Markers::new(const { &[Marker::new("<|end|>").at_end(&[])] });
+    /// static PROGRAM: Program = Program::new(
+    ///     ModelInfo::named("plain"),
+    ///     const { &[
+    ///         State::new("CONTENT", Some(Hole::Text(Channel::Content)))
+    ///             .markers(&END, const { &[Transition::new("turn.end", &[], StateId(0))] })
+    ///             .end(&[]),
+    ///     ] },
+    ///     StateId(0),
+    /// );
+    /// assert_eq!(PROGRAM.stops(), ["<|end|>"]);
+    /// ```
+    pub fn stops(&self) -> Vec<&str> {
+        let written =
+            || self.states.iter().flat_map(State::arrows).filter(|(_, step)| step.origin == Origin::Canonical);
+        let within = |core: &str| written().any(|(other, _)| !other.confirm.is_end() && other.core.contains(core));
+        let mut stops: Vec<&str> = Vec::new();
+        for (marker, _) in written().filter(|(marker, _)| marker.confirm.is_end() && !within(&marker.core)) {
+            if !stops.iter().any(|stop| marker.core.starts_with(stop)) {
+                stops.retain(|stop| !stop.starts_with(&*marker.core));
+                stops.push(&marker.core);
+            }
+        }
+        stops
+    }
+
     /// The state that goes on with text that looked like a call and is none: the text state itself, or the answer.
     pub fn fallback(&self, from: StateId) -> StateId {
         match self.state(from).and_then(|state| state.hole.as_ref()) {

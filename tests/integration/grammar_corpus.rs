@@ -3,7 +3,7 @@
 
 use crate::support::grammar::{load, refuses, rendered};
 use crate::support::{Failure, corpus, models};
-use unjinja::GrammarExt;
+use unjinja_grammar::GrammarExt;
 use unjinja_render::Template;
 use unjinja_testkit::grammars::Case;
 use unjinja_testkit::sample;

@@ -91,7 +91,8 @@
 //!
 //! # Features
 //!
-//! - `grammar` (on by default): grammars, as above.
+//! - `grammar` (on by default): grammars, as above, and the constants `GRAMMAR` and `TOOL_GRAMMAR` of the macros. Without it
+//!   nothing compiles the grammar crate.
 //! - `macros` (on by default): the macros. Without it this crate is the runtime alone, which is all that code from a
 //!   build script or from `unjinja-generated` needs.
 //! - `types`: typed calls, the option `types = true` of the macros and `Message::typed_calls`, which reads calls as values of

@@ -1,19 +1,18 @@
-//! The items of a model's module for its grammars: the grammar for any tool as constants, and the grammar for tools that
-//! are known at build time.
+//! The grammars of a model's module: for any tool, and for tools that are known at build time. Both are constants, so that an
+//! application has them without linking the grammar crate.
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use unjinja_grammar::{Grammar, GrammarOptions, grammar};
+use unjinja_grammar::{Grammar, GrammarError, GrammarOptions, grammar};
 use unjinja_runtime::Tools;
 use unjinja_runtime::abi_3::{Program, Trigger};
 
 /// The constants of the grammar for any tool.
-pub(super) fn items(program: &Program) -> TokenStream {
+pub(super) fn any_tool(program: &Program) -> TokenStream {
     // This cannot fail: only tools, their schemas and options can contradict each other.
     let any = grammar(program, None, &GrammarOptions::new()).unwrap_or_default();
     let text = multiline(&any.text);
-    let (lazy, stops) = (any.lazy, &any.stops);
-    let preserved = &any.preserved_tokens;
+    let lazy = any.lazy;
     let triggers = triggers(&any);
     quote! {
         /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
@@ -24,36 +23,18 @@ pub(super) fn items(program: &Program) -> TokenStream {
 
         /// The triggers of the grammar, if it is lazy.
         pub const TRIGGERS: &[Trigger] = &[#(#triggers),*];
-
-        /// Special tokens that the detokenizer must keep as text.
-        pub const PRESERVED_TOKENS: &[&str] = &[#(#preserved),*];
-
-        /// Texts that end a turn.
-        pub const STOPS: &[&str] = &[#(#stops),*];
     }
 }
 
-/// The items for tools that are known at build time: a function `tools()`, and their grammar as constants. `json` is the
-/// list of tools in OpenAI's form.
+/// The constants of the grammar for these tools.
 ///
 /// # Errors
-/// The text is no list of tools, or a schema contradicts itself.
-pub fn tool_items(
-    program: &Program,
-    json: &str,
-    runtime: &TokenStream,
-) -> Result<TokenStream, Box<dyn std::error::Error + Send + Sync>> {
-    let tools = Tools::from_json(json)?;
-    let grammar = grammar(program, Some(&tools), &GrammarOptions::new())?;
+/// A schema contradicts itself.
+pub(super) fn these_tools(program: &Program, tools: &Tools) -> Result<TokenStream, GrammarError> {
+    let grammar = grammar(program, Some(tools), &GrammarOptions::new())?;
     let text = multiline(&grammar.text);
     let triggers = triggers(&grammar);
     Ok(quote! {
-        /// The offered tools; they were known at build time.
-        pub fn tools() -> #runtime::Tools {
-            const TOOLS: &str = #json;
-            #runtime::Tools::from_json(TOOLS).unwrap_or_default()
-        }
-
         /// The grammar for calls of the offered tools, with their schemas compiled in, as GBNF. It lets the model decide
         /// whether to call a tool; for other tool choices, make a grammar at run time.
         pub const TOOL_GRAMMAR: &str = #text;

@@ -3,8 +3,10 @@
 //! It reads the [`Program`] and nothing from an earlier stage. It must not decide how text is read.
 
 mod actions;
+#[cfg(feature = "grammar")]
 mod grammar;
 mod pretty;
+mod sampler;
 mod shared;
 #[cfg(feature = "types")]
 mod types;
@@ -17,8 +19,8 @@ use unjinja_spec::FormatSpec;
 use crate::LowerError;
 
 use self::actions::{action_tokens, actions_tokens, state_name};
-pub use self::grammar::tool_items;
 pub use self::pretty::format;
+pub use self::sampler::tool_items;
 use self::shared::Shared;
 #[cfg(feature = "types")]
 pub use self::types::{TypesError, TypesProblem, type_items};
@@ -41,6 +43,7 @@ pub use crate::specs::{Sources, compile_specs, sources};
 /// let rust = unjinja_codegen::rust::source(&spec).map_err(|error| error.to_string())?;
 /// assert!(rust.starts_with("// @generated"));
 /// assert!(rust.contains("pub static PROGRAM: Program"));
+/// assert!(rust.contains(r#"pub const STOPS: &[&str] = &["<|end|>"]"#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -107,7 +110,7 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
     let io_at_end = if ends_do { quote!(io) } else { quote!(_io) };
     let data = data(program, &used, &shared);
     let constants_of_states = &shared.constants;
-    let grammar = self::grammar::items(program);
+    let sampler = self::sampler::items(program);
     quote! {
         use #runtime::abi_3::*;
         use #runtime::{BorrowedMessage, Chunk, Message, Options, Stream};
@@ -138,7 +141,7 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
 
         #data
 
-        #grammar
+        #sampler
 
         impl Machine for Parser {
             fn program(&self) -> &Program {
