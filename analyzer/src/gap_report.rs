@@ -211,9 +211,10 @@ fn of_lost(trials: &Trials<'_, '_>, turn: &AssistantMessage, why: &Lost) -> Opti
         Lost::SeveralTurns(_) => {
             ("nothing to parse: the end of the turn is inside it".to_owned(), "the template writes several turns")
         }
-        Lost::LikeReasoning(_) => {
-            ("nothing to parse: the answer looks like reasoning".to_owned(), "the template writes the answer as reasoning")
-        }
+        Lost::LikeReasoning(_) => (
+            "nothing to parse: the answer looks like reasoning".to_owned(),
+            "the template writes the answer as reasoning",
+        ),
     };
     let others = trials.conversations(&with_other_text(turn, why));
     let shows = |(conversation, other): &(Value, Value)| match (trials.render(conversation), why) {

@@ -258,7 +258,13 @@ impl<'t> Probe<'t> {
     }
 
     /// The variables of a render.
-    pub(crate) fn context(&self, messages: Vec<Value>, tools: &Value, generation_prompt: bool, extra: &[Variable]) -> Value {
+    pub(crate) fn context(
+        &self,
+        messages: Vec<Value>,
+        tools: &Value,
+        generation_prompt: bool,
+        extra: &[Variable],
+    ) -> Value {
         let mut context = Map::new();
         context.insert("messages".into(), messages.into());
         let mut set = |name: &str, value: &dyn Fn() -> Value| {

@@ -253,7 +253,8 @@ impl<'p, 't> Trials<'p, 't> {
         style: Style,
         for_calls: Vec<Variable>,
     ) -> Self {
-        let mut trials = Self { probe, parser, spec, style: style_of(style, spec), for_calls, for_reasoning: Vec::new() };
+        let mut trials =
+            Self { probe, parser, spec, style: style_of(style, spec), for_calls, for_reasoning: Vec::new() };
         if !spec.reasoning.switch.is_empty() {
             trials.switch_on(&spec.reasoning.switch);
         }

@@ -2,6 +2,11 @@
 
 #![cfg(feature = "all")]
 
+/// Its unit tests run here: a test program of the library would compile all models once more.
+#[allow(dead_code, reason = "its unit tests use a part of it")]
+#[path = "../src/lookup.rs"]
+mod lookup;
+
 use unjinja_generated::{LookupError, all, by_name, find, hub_ids};
 
 fn found(name: &str) -> Option<&'static str> {

@@ -203,3 +203,37 @@ fn every_published_package_describes_itself() -> Result<(), Failure> {
     assert!(missing.is_empty(), "these manifests lack something:\n{}", missing.join("\n"));
     Ok(())
 }
+
+/// Packages that a build of all tests compiles twice, each for a reason and at little cost.
+const TWICE: [(&str, &str); 6] = [
+    ("derive_more", "a macro of a benchmark needs it too"),
+    ("rustix", "the tests of the builder need other features than the terminal"),
+    ("unjinja", "the option `types` of the macros"),
+    ("unjinja-build", "the option `types` of the macros"),
+    ("unjinja-generated", "one model or all"),
+    ("unjinja-testkit", "its features"),
+];
+
+/// A package is compiled once for each set of its features. If build scripts and tests ask for different features of serde_json,
+/// for example, everything that uses it is compiled twice: the renderer, the analyzer, the grammars. The remedy is to name the
+/// features that differ (`cargo tree --workspace --duplicates` shows the package) under `[build-dependencies]` of the root.
+#[test]
+fn no_package_is_compiled_twice_for_its_features() -> Result<(), Failure> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["tree", "--workspace", "--duplicates", "--edges", "normal,build,dev", "--depth", "0"]);
+    command.args(["--prefix", "none", "--locked", "--offline", "--manifest-path"]).arg(root().join("Cargo.toml"));
+    let output = command.output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // One line for each version and each set of features: `serde_json v1.0.154`.
+    let text = String::from_utf8(output.stdout)?;
+    let mut seen = BTreeMap::<&str, usize>::new();
+    for line in text.lines().filter(|line| line.contains(" v")) {
+        *seen.entry(line).or_default() += 1;
+    }
+    assert!(!seen.is_empty(), "cargo prints nothing");
+    let twice = seen.iter().filter(|(_, count)| **count > 1).map(|(line, _)| line.split(' ').next().unwrap_or(line));
+    let new: Vec<&str> = twice.filter(|name| !TWICE.iter().any(|(known, _)| known == name)).collect();
+    assert!(new.is_empty(), "compiled twice, with different features: {new:?}");
+    Ok(())
+}

@@ -233,7 +233,8 @@ fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
         Some(end) => {
             let counterpart = || candidates().chain(opened.iter().copied()).find(|tag| is_pair(tag, end));
             // What a prompt adds after the start of the turn and does not close opens reasoning.
-            let unclosed = || beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(end));
+            let unclosed =
+                || beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(end));
             let before_end =
                 || beyond.iter().find_map(|text| Some(text[..text.find(end)?].trim()).filter(|t| !t.is_empty()));
             (counterpart().or_else(unclosed).or_else(before_end)?.to_owned(), end.to_owned())

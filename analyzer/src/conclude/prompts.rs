@@ -39,7 +39,8 @@ fn begun<'p>(prompt: &'p Prompt, reasoning: &Reasoning) -> &'p str {
 fn switch(o: &Observed, reasoning: &Reasoning) -> String {
     let marks = [reasoning.start.trim(), reasoning.end.trim()];
     let marked = |text: &str| marks.iter().any(|mark| !mark.is_empty() && text.contains(mark));
-    let named = o.prompts.iter().filter_map(|prompt| Some((prompt.switch.as_ref()?.0.as_str(), begun(prompt, reasoning))));
+    let named =
+        o.prompts.iter().filter_map(|prompt| Some((prompt.switch.as_ref()?.0.as_str(), begun(prompt, reasoning))));
     let found = named.into_iter().find(|(_, text)| marked(text));
     found.map_or_else(|| reasoning.switch.clone(), |(name, _)| name.to_owned())
 }

@@ -38,9 +38,7 @@ impl<'s> Schemas<'s, '_> {
                 let required = required.iter().filter_map(Value::as_str);
                 mark.properties.extend(required.filter_map(|name| Some((name, constants(properties.get(name)?)?))));
             }
-            let Some(target) =
-                keywords.get("$ref").and_then(Value::as_str).and_then(|name| self.target(name))
-            else {
+            let Some(target) = keywords.get("$ref").and_then(Value::as_str).and_then(|name| self.target(name)) else {
                 break;
             };
             schema = target;
