@@ -1,5 +1,5 @@
-//! Finds the templates of models on the Hugging Face Hub. `environment` says where it is and what to send it, `cache` looks whether a
-//! file is there already, and `download` requests it.
+//! Finds the templates of models on the Hugging Face Hub. `environment` says where it is and what to send it, `cache` holds files
+//! that were downloaded before, and `download` requests others.
 //!
 //! This module must never print or forward the token, and never return an answer that is not a chat template.
 
@@ -14,12 +14,9 @@ use tokio::runtime::Runtime;
 use unjinja_build::{MODEL_FILES, Source, SourceExt};
 
 use self::cache::{Cache, Cached, Kept, is_commit};
-use self::download::Remote;
+use self::download::{Remote, Trouble};
 use self::environment::{Environment, too_late};
 use crate::manifest::OnHub;
-
-/// Bytes that a file may have. The largest `tokenizer_config.json` files have a few megabytes.
-const LARGEST: u64 = 32 << 20;
 
 /// The file with a tokenizer's special tokens.
 const TOKENS: &str = "tokenizer_config.json";
@@ -31,18 +28,6 @@ pub(crate) struct Fetched {
     pub file: String,
     /// The commit that the revision stands for.
     pub commit: String,
-}
-
-/// Why a file gives no template.
-enum Trouble {
-    /// The model has no such file, at this commit.
-    Missing { commit: Option<String> },
-    /// The file holds no template.
-    Empty(String),
-    /// The Hub was not reached: the cache may help.
-    NoConnection(String),
-    /// Anything else.
-    Problem(String),
 }
 
 /// A connection to the Hub.

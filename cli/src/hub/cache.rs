@@ -1,13 +1,15 @@
-//! The cache that all clients of the Hub share. In `models--ORG--NAME`, `refs/REVISION` holds a commit, `snapshots/COMMIT/FILE` is a
-//! file, and `.no_exist/COMMIT/FILE` says that there is none. A commit never changes. A cache that cannot be written to is no
+//! The cache that all clients of the Hub share. In `models--ORG--NAME`, `refs/REVISION` holds a commit, `snapshots/COMMIT/FILE` is
+//! a file, and `.no_exist/COMMIT/FILE` says that there is none. A commit never changes. A cache that cannot be written to is not a
 //! failure: the next run downloads the file again.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::{LARGEST, OnHub};
-use crate::manifest::is_inside;
+use crate::manifest::{OnHub, is_inside};
+
+/// Bytes that a file may have. The largest `tokenizer_config.json` files have a few megabytes.
+pub(super) const LARGEST: u64 = 32 << 20;
 
 /// The folder of files, and that of files which are missing.
 const SNAPSHOTS: &str = "snapshots";

@@ -6,9 +6,9 @@ use std::time::Duration;
 use reqwest::header::{self, HeaderMap};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 
-use super::cache::{Cached, is_commit};
+use super::cache::{Cached, LARGEST, is_commit};
 use super::environment::Environment;
-use super::{LARGEST, OnHub, Trouble};
+use crate::manifest::OnHub;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -25,6 +25,18 @@ const COMMIT: &str = "x-repo-commit";
 
 /// The header with the cause of a refusal.
 const CODE: &str = "x-error-code";
+
+/// Why a file gives no template.
+pub(super) enum Trouble {
+    /// The model has no such file, at this commit.
+    Missing { commit: Option<String> },
+    /// The file holds no template.
+    Empty(String),
+    /// The Hub was not reached: the cache may help.
+    NoConnection(String),
+    /// Anything else.
+    Problem(String),
+}
 
 /// The connection to the Hub.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! What the environment says about the Hub: its address, the token, the cache, and limits. The variables are those of the Hub's other
-//! clients. This must never print the token.
+//! What the environment says about the Hub: its address, the token, the cache, and limits. The variables are those of the Hub's
+//! other clients. This must never print the token.
 
 use std::path::PathBuf;
 use std::time::Duration;
