@@ -119,8 +119,8 @@ pub enum UpstreamApi {
 /// A model that gets none, or two, answers worse, and nothing else shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bos {
-    /// The proxy sends the BOS that the template writes. If llama.cpp says that it adds one by itself, the proxy leaves it out. If the text of the
-    /// token is not known, because the template came without its tokenizer, the upstream is asked to add it.
+    /// The proxy sends the BOS that the template writes, unless llama.cpp says that it adds one by itself. If the text of the token
+    /// is not known, because the template came without its tokenizer, the upstream is asked to add it.
     #[default]
     Auto,
     /// The proxy, and the upstream adds none. A model whose template writes a BOS with an unknown text is not served.
