@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use unjinja_build::{Source, SourceExt};
-use unjinja_render::Template;
+use unjinja_render::{RenderOptions, Template};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
@@ -34,12 +34,17 @@ pub(crate) struct Arguments {
     /// The folder of the templates that the lines name.
     #[arg(long, value_name = "DIR", requires = "jsonl")]
     templates: Option<PathBuf>,
+    /// Render with the variables of the context and the special tokens alone. `tools` and `documents`, which transformers sets
+    /// to None, are then undefined if the context has none.
+    #[arg(long)]
+    only_context: bool,
     #[command(flatten)]
     parser: ParserArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
+    let options = RenderOptions::new().only_context(arguments.only_context);
     if let (true, Some(folder)) = (arguments.jsonl, &arguments.templates) {
         let mut known: HashMap<String, Result<Template, String>> = HashMap::new();
         input::folder(folder)?;
@@ -53,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             });
             let template = template.as_ref().map_err(Clone::clone)?;
             let context = line.get("context").ok_or("`context` is missing")?;
-            let text = template.render(context).map_err(|e| e.to_string())?;
+            let text = template.render_with(context, &options).result.map_err(|e| e.to_string())?;
             Ok(Map::from_iter([("text".to_owned(), Value::String(text))]))
         });
     }
@@ -69,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         (input::text(&arguments.context)?, arguments.context.display().to_string())
     };
     let context = input::parse_json(&place, &context)?;
-    let text = template.render(&context).map_err(|e| Failure::Found(e.to_string()))?;
+    let text = template.render_with(&context, &options).result.map_err(|e| Failure::Found(e.to_string()))?;
     if arguments.format == Format::Json {
         return output::json(&json!({"text": text}));
     }

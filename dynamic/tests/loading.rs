@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use unjinja_dynamic::{
     ChatParser, Conversation, FormatSpec, GrammarOptions, KnownOverlay, Loader, Model, ModelError, Options, Overlay,
-    Reason, Status, ToolChoice, Tools,
+    Reason, Source, Status, ToolChoice, Tools,
 };
 use unjinja_spec::MarkerKey;
 use unjinja_testkit::{Failure, root};
@@ -158,6 +158,19 @@ fn a_known_overlay_fits_by_template_or_by_format() -> Result<(), Failure> {
     let loader = Loader::new().overlays([known(OFFERS, CALLS)?]);
     assert_eq!(loader.from_template(OFFERS)?.parse(CALL, &Options::new()).tool_calls.len(), 1);
     assert_eq!(reason(&loader, &format!("{{# A comment. #}}{OFFERS}"))?, None);
+    Ok(())
+}
+
+#[test]
+fn a_template_gets_what_transformers_gives_it() -> Result<(), Failure> {
+    let asks = "{{ 'no tools' if tools is none }} {{ 'no documents' if documents is none }} {{ sep_token }} \
+        {% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}";
+    let model = Loader::new()
+        .from_source(Source::from_text("asks.jinja", asks).with_tokens_of("{\"sep_token\": \"<sep>\"}"))?;
+    assert!(model.knows_tokens());
+    let conversation = Conversation::new(json!([]));
+    assert_eq!(model.render(&conversation)?, "no tools no documents <sep> ");
+    assert_eq!(model.render(&conversation.tools(json!([])))?, "no tools no documents <sep> ");
     Ok(())
 }
 

@@ -67,6 +67,16 @@ fn templates_in_json() -> Done {
     Ok(())
 }
 
+#[test]
+fn a_jinja_file_gets_the_tokens_of_its_folder() -> Done {
+    let root = folder("tokens_beside")?;
+    let config = r#"{"bos_token": "<s>", "chat_template": "not read"}"#;
+    write(&root, &[("corrected.jinja", "A"), ("tokenizer_config.json", config)])?;
+    let source = Source::read_one(root.join("corrected.jinja"))?;
+    assert_eq!((source.text.as_str(), source.tokens.bos.as_deref(), source.knows_tokens()), ("A", Some("<s>"), true));
+    Ok(())
+}
+
 /// The tokens that a tokenizer hands to its template besides `bos_token` and `eos_token`.
 #[test]
 fn other_tokens_in_json() -> Done {

@@ -147,6 +147,15 @@ def test_prompts_can_be_copied_and_pickled() -> None:
         assert (other, other.turn) == ("abc", "c")
 
 
+def test_a_template_gets_what_transformers_gives_it(tmp_path: Path) -> None:
+    asks = "{{ 'no tools' if tools is none }} {{ 'no documents' if documents is none }} {{ sep_token }} "
+    asks += "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
+    config = {"sep_token": "<sep>", "chat_template": asks}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    model = Model.from_pretrained(tmp_path)
+    assert model.render([{"role": "user", "content": "Rain?"}]) == "no tools no documents <sep> <user>Rain?</>"
+
+
 def test_text_that_is_no_utf8(qwen3: Model) -> None:
     message = qwen3.parse(b"caf\xe9")
     assert message.content == "caf\ufffd"

@@ -196,3 +196,13 @@ async fn the_bos_of_a_supported_model_is_written_once() -> Result<(), Failure> {
     assert!(tried >= 10, "{tried} templates write BOS");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_gets_what_transformers_gives_it() -> Result<(), Failure> {
+    let asks = "{{ 'no tools' if tools is none }} {{ 'no documents' if documents is none }} {{ sep_token }} ";
+    let config = json!({"sep_token": "<sep>", "chat_template": format!("{asks}{WRITES_BOS}")}).to_string();
+    let model = model("variables", &[("tokenizer_config.json", &config)])?;
+    let (prompt, _) = handed_over(model, UpstreamApi::OpenAi, Bos::Auto).await?;
+    assert_eq!(prompt, "no tools no documents <sep> <|user|>Hello<|end|><|assistant|>");
+    Ok(())
+}
