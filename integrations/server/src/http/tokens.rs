@@ -51,7 +51,11 @@ impl Tokens {
         let unknown: Vec<_> =
             TOKENS.into_iter().zip(unknown).filter(|(_, unknown)| *unknown).map(|(token, _)| token).collect();
         let prompt = conversations(needs).iter().rev().find_map(|messages| render(model, messages, &unknown));
-        let prompt = prompt.unwrap_or_default();
+        // A template that refuses both may write what it reads, and BOS comes first.
+        let prompt = prompt.unwrap_or_else(|| {
+            let reads = model.parsed_template().map(|template| template.variables()).unwrap_or_default();
+            unknown.iter().filter(|(name, _)| reads.contains(*name)).map(|(_, text)| *text).collect()
+        });
         for (name, text) in unknown {
             let begins = name == "bos_token" && prompt.starts_with(text);
             if begins {

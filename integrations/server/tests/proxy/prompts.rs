@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::{Conversation, Loader, Message, SpecialTokens};
-use unjinja_server::http::{Bos, Models, Proxy, ServedModel, UpstreamApi};
+use unjinja_server::http::{Bos, Config, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig};
 use unjinja_server::openai::ChatRequest;
 use unjinja_server::{CallIds, TemplateNeeds};
 use unjinja_testkit::{corpus, root};
@@ -143,10 +143,13 @@ async fn every_prompt_has_one_bos() -> Result<(), Failure> {
         let handed = handed_over(alone.clone(), UpstreamApi::OpenAi, bos).await?;
         assert_eq!(handed, (no_bos.to_owned(), json!(true)), "{bos:?}");
     }
-    let mut config = unjinja_server::http::Config::new(unjinja_server::http::UpstreamConfig::new(
-        "http://127.0.0.1:1",
-        UpstreamApi::OpenAi,
-    )?);
+    // Unless it adds none: nothing in the prompt would show it.
+    let (url, _upstream) = Replay { adds_no_bos: true, ..Replay::default() }.start().await?;
+    let config = Config::new(UpstreamConfig::new(&url, UpstreamApi::LlamaCpp)?);
+    let proxy = Proxy::new(config, Models::new(vec![alone.clone()])?)?;
+    let problem = proxy.upstream_problem().await.unwrap_or_default();
+    assert!(problem.starts_with("it adds no BOS, and the template of alone does not say what BOS is"), "{problem}");
+    let mut config = Config::new(UpstreamConfig::new(&url, UpstreamApi::OpenAi)?);
     config.upstream.bos = Bos::Template;
     let error = Proxy::new(config, Models::new(vec![alone])?).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(
@@ -171,6 +174,8 @@ fn tokens_that_prompts_lack_are_named() -> Result<(), Failure> {
     };
     assert_eq!(lost("ends", &ends)?, (true, vec!["eos_token".to_owned()]));
     assert_eq!(lost("everywhere", &everywhere)?, (true, vec!["bos_token".to_owned()]));
+    let refuses = format!("{WRITES_BOS}{{{{ raise_exception('no') }}}}");
+    assert_eq!(lost("refuses", &refuses)?, (true, Vec::new()));
     assert_eq!(lost("none", &WRITES_BOS.replace("{{ bos_token }}", "<s>"))?, (false, Vec::new()));
     Ok(())
 }

@@ -28,6 +28,8 @@ pub struct Replay {
     pub outputs: HashMap<String, Vec<String>>,
     /// Each request gets the next output, whatever its seed is.
     pub in_turn: bool,
+    /// It begins no prompt with BOS by itself, as llama.cpp's `/tokenize` tells.
+    pub adds_no_bos: bool,
     /// Wait this long between pieces.
     pub pause: Duration,
     /// The bodies of all requests, if they are to be kept.
@@ -52,7 +54,7 @@ impl Replay {
         let router = Router::new()
             .route("/v1/completions", post(complete))
             .route("/completion", post(complete))
-            .route("/tokenize", post(|| async { json!({"tokens": [1]}).to_string() }))
+            .route("/tokenize", post(tokenize))
             .route("/health", get(|| async { "ok" }))
             .with_state(replay.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -65,6 +67,12 @@ impl Replay {
         let asked = self.asked.as_ref().and_then(|asked| asked.lock().ok()?.last().cloned());
         asked.unwrap_or_default()
     }
+}
+
+/// The tokens of an empty text.
+async fn tokenize(State(replay): State<Arc<Replay>>) -> String {
+    let tokens: &[u8] = if replay.adds_no_bos { &[] } else { &[1] };
+    json!({"tokens": tokens}).to_string()
 }
 
 /// Bytes to send, or the connection to break.
