@@ -3,17 +3,18 @@
 //! It keeps all renders of one template within common limits of time and size, and never renders the same conversation
 //! twice. It draws no conclusions.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use unjinja_render::{
     Labels, Origin, Part as SpanPart, Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template,
 };
+use unjinja_spec::{Functions, FunctionsForm};
 
-use crate::conversation::{AssistantMessage, Style};
+use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::observed::{Hole, Turn};
 use crate::sentinels::SENTINELS;
 use crate::text;
@@ -40,6 +41,8 @@ pub(crate) struct Probe<'t> {
     bytes: Cell<usize>,
     /// The error with which the common limits were used up. Nothing is rendered after that.
     limit: RefCell<Option<RenderError>>,
+    /// What the template needs of the variable `functions`.
+    functions: OnceCell<Functions>,
 }
 
 /// Steps for all renders of one template together, because a hostile template can stay just below the limit of a single
@@ -62,6 +65,7 @@ impl<'t> Probe<'t> {
             fuel: Cell::new(FUEL),
             bytes: Cell::new(ALL_BYTES),
             limit: RefCell::default(),
+            functions: OnceCell::new(),
         }
     }
 
@@ -258,8 +262,26 @@ impl<'t> Probe<'t> {
     }
 
     /// The variables of a render.
-    pub(crate) fn context(
+    pub(crate) fn context(&self, messages: Vec<Value>, tools: &Value, generation_prompt: bool, extra: &[Variable]) -> Value {
+        if !self.variables.contains("functions") {
+            return self.context_with(FunctionsForm::Unset, messages, tools, generation_prompt, extra);
+        }
+        let functions = *self.functions.get_or_init(|| {
+            let (user, offered) = (Style::USUAL.user(SENTINELS.user), tools_for(&[Call::probe(0)]));
+            Functions::find(SENTINELS.functions[0], |form, offers| {
+                let tools = if offers { &offered } else { &Value::Null };
+                let context = self.context_with(form, vec![user.clone()], tools, true, &[]);
+                self.labelled(&context, false).ok().map(|labelled| labelled.text.clone())
+            })
+        });
+        let form = if tools.is_array() || functions.always { functions.form } else { FunctionsForm::Unset };
+        self.context_with(form, messages, tools, generation_prompt, extra)
+    }
+
+    /// The same with `functions` in this form.
+    fn context_with(
         &self,
+        form: FunctionsForm,
         messages: Vec<Value>,
         tools: &Value,
         generation_prompt: bool,
@@ -278,9 +300,14 @@ impl<'t> Probe<'t> {
         set("bos_token", &|| tokens.bos.as_deref().unwrap_or_default().into());
         set("eos_token", &|| tokens.eos.as_deref().unwrap_or_default().into());
         set("datetime", &|| "2026-01-15".into());
-        // Some templates take the offered functions as JSON text.
-        let functions = || tools.as_array().into_iter().flatten().filter_map(|tool| tool.get("function"));
-        set("functions", &|| json!(functions().collect::<Vec<_>>()).to_string().into());
+        let functions = || -> Value {
+            tools.as_array().into_iter().flatten().map(|tool| tool.get("function").unwrap_or(tool).clone()).collect()
+        };
+        match form {
+            FunctionsForm::Unset => {}
+            FunctionsForm::List => set("functions", &functions),
+            FunctionsForm::Text => set("functions", &|| functions().to_string().into()),
+        }
         if tools.is_array() {
             set("tools", &|| tools.clone());
         }
@@ -347,4 +374,40 @@ fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, sty
         free
     });
     Turn { text: whole.text[turn].to_owned(), holes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Templates that take the offered functions in each form, and one that shows them without the variable.
+    #[test]
+    fn functions_are_offered_in_the_form_that_the_template_reads() -> Result<(), unjinja_render::TemplateError> {
+        let turn = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}";
+        let cases = [
+            ("{% for f in functions %}{{ f.name + ': ' + f.description }}{% endfor %}", FunctionsForm::List, false),
+            ("{{ functions | tojson }}", FunctionsForm::List, true),
+            ("{% if functions %}{{ functions }}{% endif %}", FunctionsForm::Text, false),
+            ("{{ 'Functions: ' + functions }}", FunctionsForm::Text, true),
+            (
+                "{% if tools %}{{ tools | tojson }}{% elif functions %}{{ functions }}{% endif %}",
+                FunctionsForm::Unset,
+                false,
+            ),
+            ("{{ functions is defined }}", FunctionsForm::Unset, false),
+        ];
+        for (head, form, always) in cases {
+            let template = Template::parse("functions.jinja", &format!("{head}{turn}"))?;
+            let probe = Probe::new(&template);
+            let user = [Style::USUAL.user(SENTINELS.user)];
+            let offered = probe.render(&user, &tools_for(&[Call::probe(0)]), true, &[]);
+            assert!(
+                offered.is_ok_and(|text| form == FunctionsForm::Unset || text.contains(SENTINELS.functions[0])),
+                "{head}"
+            );
+            assert!(probe.render(&user, &Value::Null, true, &[]).is_ok(), "{head}");
+            assert_eq!(probe.functions.get(), Some(&Functions { form, always }), "{head}");
+        }
+        Ok(())
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjinja_runtime::Interpreter;
-use unjinja_spec::{Content, FormatSpec, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
+use unjinja_spec::{Channel, Content, FormatSpec, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
 
 use crate::ask::Observed;
 use crate::conclude::{self, Evidence};
@@ -155,6 +155,18 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
 fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     let mut gaps = Vec::new();
     let can = &spec.capabilities;
+    let starts_in_reasoning = |thinking: Option<bool>| {
+        let known = spec.generation_prompt.iter().find(|known| known.thinking == thinking);
+        known.is_some_and(|known| known.starts_in == Channel::Reasoning)
+    };
+    for prompt in &o.prompts {
+        let thinking = prompt.switch.as_ref().map(|(_, on)| *on);
+        if let Some((opener, _)) = conclude::opener_at_end(&prompt.tail)
+            && !starts_in_reasoning(thinking)
+        {
+            gaps.push(format!("the prompt ends in {opener}, but the spec does not say that reasoning is open there"));
+        }
+    }
     if spec.tools.format == ToolFormat::None {
         if o.shows_calls() {
             gaps.push("the template renders tool calls, but the spec does not say how they are written".to_owned());

@@ -44,7 +44,8 @@ impl Prompt {
 
     /// What the prompt has of the assistant's turn: pass it to [`Options::generation_prompt`](crate::Options::generation_prompt)
     /// and [`GrammarOptions::generation_prompt`](crate::GrammarOptions::generation_prompt). It is empty if the template adds
-    /// nothing for the model to continue.
+    /// nothing for the model to continue. Where the template writes the start of the turn together with the user's message, it is
+    /// the markers of reasoning at the end of the prompt.
     pub fn turn(&self) -> &str {
         &self.text[self.turn..]
     }

@@ -101,6 +101,28 @@ fn thinking_is_switched_with_the_templates_own_variable() -> Result<(), Failure>
     Ok(())
 }
 
+/// `add_generation_prompt` adds nothing, so the end of the whole prompt says whether reasoning is open.
+#[test]
+fn the_turn_may_begin_in_the_users_message() -> Result<(), Failure> {
+    let template = "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}<|assistant|>\
+        {{ '<think>' if thinking else '</think>' }}\
+        {% else %}{% if thinking %}{{ m.reasoning_content or '' }}</think>{% endif %}{{ m.content }}<|end|>{% endif %}{% endfor %}";
+    let model = Model::from_template(template)?;
+    let conversation = Conversation::new(json!([{"role": "user", "content": "Hi"}]));
+    for (on, turn, output, reasoning) in
+        [(true, "<think>", "Hm.</think>Yes.<|end|>", "Hm."), (false, "</think>", "Yes.<|end|>", "")]
+    {
+        let prompt = model.prompt(&conversation.clone().thinking(on))?;
+        assert_eq!((prompt.turn(), model.turn_of(prompt.text())), (turn, turn));
+        let message = model.parse(output, &Options::new().generation_prompt(prompt.turn()));
+        assert_eq!((&*message.reasoning_content, &*message.content), (reasoning, "Yes."));
+    }
+    // Tools that are not offered are None, as in transformers.
+    let model = Model::from_template(&format!("{{% if tools is none %}}no tools{{% endif %}}{template}"))?;
+    assert!(model.prompt(&conversation)?.text().starts_with("no tools"));
+    Ok(())
+}
+
 #[test]
 fn an_overlay_is_applied_if_it_is_given_or_stands_beside_the_file() -> Result<(), Failure> {
     let folder = folder("overlays")?;

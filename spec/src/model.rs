@@ -193,7 +193,8 @@ pub struct GenerationPrompt {
     /// The value of the thinking switch that leads to this text; absent if the switch was not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<bool>,
-    /// The text, from the start of the assistant's turn to the end of the prompt.
+    /// The text, from the start of the assistant's turn to the end of the prompt. Where the template writes that start together
+    /// with the user's message, only the markers of reasoning at the end of the prompt.
     pub text: String,
     /// What the model's output begins with.
     pub starts_in: Channel,

@@ -8,6 +8,9 @@ use crate::ask::{Observed, Prompt, Reasoned, speaks_of_thinking};
 use crate::observed::{Part, Turn};
 use crate::text;
 
+#[cfg(test)]
+mod tests;
+
 /// The start of a turn, and what is known of reasoning.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Opening {
@@ -124,7 +127,7 @@ pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
 fn written_with_user(prompt: &Prompt, end: &str) -> Option<String> {
     let tail = prompt.tail.trim_end();
     let opener = text::tags(tail).pop().filter(|tag| tail.ends_with(tag) && is_pair(tag, end));
-    opener.filter(|_| prompt.adds_nothing()).and_then(|opener| with_layout(&prompt.tail, opener))
+    opener.filter(|_| prompt.adds_nothing()).and_then(|opener| with_layout(&prompt.tail, opener, end))
 }
 
 /// The beginning that all turns share.
@@ -229,34 +232,38 @@ fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
     let split = o.split.iter().filter(|split| !o.encloses_user(&split.tag)).find(|split| split.drops());
     // Else the closing tag of a tag that a prompt opens.
     let closer = || candidates().find(|end| opened.iter().any(|tag| is_pair(tag, end)));
-    let (open, end) = match split.map(|split| split.tag.as_str()).or_else(closer) {
-        Some(end) => {
-            let counterpart = || candidates().chain(opened.iter().copied()).find(|tag| is_pair(tag, end));
-            // What a prompt adds after the start of the turn and does not close opens reasoning.
-            let unclosed =
-                || beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(end));
-            let before_end =
-                || beyond.iter().find_map(|text| Some(text[..text.find(end)?].trim()).filter(|t| !t.is_empty()));
-            (counterpart().or_else(unclosed).or_else(before_end)?.to_owned(), end.to_owned())
-        }
-        // Nothing shows how the reasoning that a prompt opens is closed: its counterpart does.
-        None => ends.iter().find_map(|text| opener_at_end(text))?,
+    let opener_of = |end: &str| {
+        let counterpart = candidates().chain(opened.iter().copied()).find(|tag| is_pair(tag, end));
+        // What a prompt adds after the start of the turn and does not close opens reasoning.
+        let unclosed = || beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(end));
+        let before_end =
+            || beyond.iter().find_map(|text| Some(text[..text.find(end)?].trim()).filter(|t| !t.is_empty()));
+        Some((counterpart.or_else(unclosed).or_else(before_end)?.to_owned(), end.to_owned()))
     };
-    // An empty block of reasoning has the layout of both markers together.
-    let is_open = |text: &&&str| !text.contains(&end);
+    // Where nothing shows how the reasoning that a prompt opens is closed, its counterpart does.
+    let (open, end) = split
+        .and_then(|split| opener_of(&split.tag))
+        .or_else(|| opener_of(closer()?))
+        .or_else(|| ends.iter().find_map(|text| opener_at_end(text)))?;
     let whole: Vec<&str> =
         prompts.iter().map(|prompt| if prompt.adds_nothing() { &*prompt.tail } else { &*prompt.text }).collect();
-    let layout = |text: &&str| with_layout(text, &open);
-    let layout = whole.iter().filter(is_open).find_map(layout).or_else(|| whole.iter().find_map(layout));
+    let open_at_end = whole.iter().filter(|text| !text.contains(&end));
+    let layout = open_at_end.chain(&whole).find_map(|text| with_layout(text, &open, &end));
     let cut = start.find(&open).unwrap_or(start.len());
     let start = layout.unwrap_or_else(|| open.clone());
     Some((Reasoning { mode: ReasoningMode::TagBased, start, end, ..Reasoning::default() }, cut))
 }
 
-/// A marker in a text, with the white space after it.
-fn with_layout(text: &str, marker: &str) -> Option<String> {
-    let rest = &text[text.find(marker)?..];
-    Some(rest[..marker.len() + text::space(&rest[marker.len()..]).len()].to_owned())
+/// The opening marker in a text, with its layout: the white space after it. Half of it belongs to the closing marker of an empty
+/// block.
+fn with_layout(text: &str, open: &str, end: &str) -> Option<String> {
+    let rest = &text[text.find(open)? + open.len()..];
+    let space = text::space(rest);
+    let layout = match rest[space.len()..].starts_with(end) {
+        true => space.get(..space.len() / 2).filter(|half| half.repeat(2) == space).unwrap_or(""),
+        false => space,
+    };
+    Some(format!("{open}{layout}"))
 }
 
 /// Whether two tags open and close reasoning. Only tags that speak of thinking are counterparts without a slash: the start

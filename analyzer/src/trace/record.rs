@@ -78,6 +78,13 @@ struct Record {
 }
 
 impl Record {
+    /// What the spec says of the generation prompt with this value of the switch.
+    fn generation_prompt(&self, thinking: Option<bool>) -> Option<&str> {
+        let mut prompts = self.spec.get("generation_prompt")?.as_array()?.iter();
+        let is_it = |prompt: &&Value| prompt.get("thinking").and_then(Value::as_bool) == thinking;
+        prompts.find(is_it)?.get("text")?.as_str()
+    }
+
     /// Adds what the spec says of these keys, unless it says nothing.
     fn found(&self, mut one: Comparison, keys: &[&str]) -> Comparison {
         for key in keys {
@@ -133,8 +140,13 @@ fn prompts(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
             None => Comparison::new(Experiment::GenerationPrompt, "without and with a generation prompt"),
             Some((name, on)) => Comparison::new(Experiment::R2, format!("the generation prompt, {name} = {on}")),
         };
-        let one = one.render("what is added after the user message", prompt.text.as_str());
-        let one = one.found("generation_prompt.text", prompt.text.as_str());
+        let one = match prompt.adds_nothing() {
+            true => one.render("nothing is added; what follows the user message", prompt.tail.as_str()),
+            false => one.render("what is added after the user message", prompt.text.as_str()),
+        };
+        let thinking = prompt.switch.as_ref().map(|(_, on)| *on);
+        let known = record.generation_prompt(thinking).unwrap_or(&prompt.text);
+        let one = one.found("generation_prompt.text", known);
         list.push(match &prompt.switch {
             Some((name, _)) if record.spec.pointer("/reasoning/switch") == Some(&name.as_str().into()) => {
                 record.found(one, &["reasoning.switch"]).because("it changes a marker of reasoning in the prompt")

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 use unjinja_runtime::{Tool, ToolCall, Tools, close_json};
 
-use crate::needs::{ArgumentsForm, ContentForm, TemplateNeeds};
+use crate::needs::{ArgumentsForm, ContentForm, TemplateNeeds, functions_of};
 use crate::request::{ChatMessage, Request, Role, ToolChoice};
 
 /// Where a part of the content carries reasoning.
@@ -21,11 +21,11 @@ pub(crate) fn context(request: &Request, needs: &TemplateNeeds, thinking: Option
         context.insert(needs.thinking_switch.clone(), on.into());
     }
     context.insert("messages".to_owned(), messages(&request.messages, needs));
-    if !request.tools.is_empty() && request.tool_choice != ToolChoice::None {
-        let tools = offered(&request.tools);
-        // A few templates take the functions as JSON text.
-        let functions: Value = tools.iter().map(|tool| tool["function"].clone()).collect();
-        context.entry("functions").or_insert_with(|| functions.to_string().into());
+    let tools = if request.tool_choice == ToolChoice::None { Vec::new() } else { offered(&request.tools) };
+    if let Some(functions) = functions_of(needs.functions, &tools) {
+        context.entry("functions").or_insert(functions);
+    }
+    if !tools.is_empty() {
         context.insert("tools".to_owned(), tools.into());
     }
     context.insert("add_generation_prompt".to_owned(), true.into());

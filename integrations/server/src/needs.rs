@@ -2,7 +2,7 @@
 //! some check ids.
 
 use serde_json::{Value, json};
-use unjinja_spec::{CallIdPosition, FormatSpec, ToolFormat};
+use unjinja_spec::{CallIdPosition, FormatSpec, Functions, FunctionsForm, ToolFormat};
 
 use crate::ids::{CallIdShape, CallIds, ModelIds};
 
@@ -49,6 +49,9 @@ pub struct TemplateNeeds {
     pub reasoning_field: String,
     /// The variable that switches thinking on and off; empty if there is none.
     pub thinking_switch: String,
+    /// What the template takes in the variable `functions`, instead of `tools`. A spec does not say it; see
+    /// [`tried`](Self::tried).
+    pub functions: Functions,
 }
 
 /// How the arguments of calls are handed over.
@@ -123,12 +126,14 @@ impl TemplateNeeds {
             no_system_role: !capabilities.system_role,
             reasoning_field: spec.reasoning.field.clone(),
             thinking_switch: spec.reasoning.switch.clone(),
+            functions: Functions::default(),
         }
     }
 
     /// The same, corrected by rendering small conversations: `render` gets the context of a template and returns the text, or
     /// nothing if the template refuses it. If a conversation with a call fails, other ids and other contents of the call's message
-    /// are tried; if a text does not appear, it is handed over as typed parts. What no variant mends stays as the spec says.
+    /// are tried; if a text does not appear, it is handed over as typed parts; if an offered tool does not appear, it is also
+    /// handed over as `functions`. What no variant mends stays as the spec says.
     ///
     /// ```
     /// use unjinja_render::Template;
@@ -150,8 +155,9 @@ impl TemplateNeeds {
         if !shows(&mut render, ContentForm::Text) && shows(&mut render, ContentForm::Parts) {
             needs.content = ContentForm::Parts;
         }
-        let functions = CallIdShape::Named { prefix: "functions.".to_owned(), suffix: ":".to_owned() };
-        let shapes = [needs.ids.clone(), CallIdShape::Nine, functions];
+        needs.functions = Functions::find(WORD, |form, offered| render(&needs.offer(form, offered)));
+        let named = CallIdShape::Named { prefix: "functions.".to_owned(), suffix: ":".to_owned() };
+        let shapes = [needs.ids.clone(), CallIdShape::Nine, named];
         let variants = [EmptyContent::Text, EmptyContent::Null, EmptyContent::Absent]
             .into_iter()
             .flat_map(|empty| shapes.iter().map(move |ids| (empty, ids.clone())));
@@ -162,6 +168,24 @@ impl TemplateNeeds {
             }
         }
         needs
+    }
+
+    /// A question with `functions` in this form, and with or without an offered tool.
+    fn offer(&self, form: FunctionsForm, offered: bool) -> Value {
+        let mut context = json!({
+            "messages": [{"role": "user", "content": self.content.value("Look!")}],
+            "add_generation_prompt": true,
+        });
+        let tool = json!({"type": "function", "function": {
+            "name": WORD, "description": "Looks.", "parameters": {"type": "object", "properties": {}}}});
+        let tools = if offered { vec![tool] } else { Vec::new() };
+        if let Some(functions) = functions_of(Functions { form, always: true }, &tools) {
+            context["functions"] = functions;
+        }
+        if offered {
+            context["tools"] = tools.into();
+        }
+        context
     }
 
     /// A conversation with a call and its result.
@@ -179,15 +203,20 @@ impl TemplateNeeds {
         if let Some(empty) = self.empty_content() {
             turn["content"] = empty;
         }
-        json!({
+        let tools = [json!({"type": "function", "function": tool})];
+        let mut context = json!({
             "messages": [
                 {"role": "user", "content": self.content.value(WORD)},
                 turn,
                 {"role": "tool", "content": self.content.value(WORD), "tool_call_id": id, "name": "look"},
             ],
-            "tools": [{"type": "function", "function": tool}],
+            "tools": tools,
             "add_generation_prompt": true,
-        })
+        });
+        if let Some(functions) = functions_of(self.functions, &tools) {
+            context["functions"] = functions;
+        }
+        context
     }
 
     /// The content of a message that only calls tools; nothing where the field is to be absent.
@@ -207,6 +236,19 @@ impl ContentForm {
             ContentForm::Text => text.into(),
             ContentForm::Parts => json!([{"type": "text", "text": text}]),
         }
+    }
+}
+
+/// The variable `functions` for these tools; nothing if the template needs none.
+pub(crate) fn functions_of(needs: Functions, tools: &[Value]) -> Option<Value> {
+    if tools.is_empty() && !needs.always {
+        return None;
+    }
+    let list: Value = tools.iter().map(|tool| tool["function"].clone()).collect();
+    match needs.form {
+        FunctionsForm::Unset => None,
+        FunctionsForm::List => Some(list),
+        FunctionsForm::Text => Some(list.to_string().into()),
     }
 }
 

@@ -8,6 +8,7 @@ use unjinja_server::openai::ChatRequest;
 use unjinja_server::{
     ApiError, ArgumentsForm, CallIdShape, ContentForm, Prepared, ResponseFormat, Role, TemplateNeeds, ToolChoice,
 };
+use unjinja_spec::{Functions, FunctionsForm};
 
 use crate::support::{Failure, models};
 
@@ -328,6 +329,20 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
         json!({"type": "function", "function": {
         "name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}}})
     );
+    let function = &usual.context["tools"][0]["function"];
+    let functions = |form, always| TemplateNeeds { functions: Functions { form, always }, ..TemplateNeeds::default() };
+    for (form, expected) in [
+        (FunctionsForm::Unset, None),
+        (FunctionsForm::List, Some(json!([function]))),
+        (FunctionsForm::Text, Some(json!([function]).to_string().into())),
+    ] {
+        let context = request.prepare(&functions(form, false))?.context;
+        assert_eq!(context.get("functions"), expected.as_ref(), "{form:?}");
+    }
+    // Some templates fail without the variable, also where nothing is offered.
+    let alone = openai(json!({}))?;
+    assert_eq!(alone.prepare(&functions(FunctionsForm::List, true))?.context["functions"], json!([]));
+    assert_eq!(alone.prepare(&functions(FunctionsForm::List, false))?.context.get("functions"), None);
     let call = |id: &str, name: &str, arguments: Value| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
     assert_eq!(
         usual.context["messages"],

@@ -1,0 +1,156 @@
+//! What a spec says about the prompt's end, and what its parser then reads.
+
+use serde_json::{Value, json};
+use unjinja_render::Template;
+use unjinja_runtime::{Message, Options, parse};
+use unjinja_spec::{Channel, FormatSpec, ReasoningMode, Status};
+
+use crate::analyze::{Naming, analyze};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn template(source: &str) -> Result<(Template, FormatSpec), Failure> {
+    let template = Template::parse("sample.jinja", source)?;
+    let spec = analyze(&template, &Naming::of_file("sample.jinja"))?;
+    Ok((template, spec))
+}
+
+/// Reads an output after the prompt that the template writes for a question, with these variables.
+fn read(template: &Template, spec: &FormatSpec, variables: &Value, output: &str) -> Result<Message, Failure> {
+    let render = |prompt: bool| {
+        let mut context = variables.clone();
+        context["messages"] = json!([{"role": "user", "content": "Rain?"}]);
+        context["add_generation_prompt"] = prompt.into();
+        template.render(&context)
+    };
+    let (prompt, before) = (render(true)?, render(false)?);
+    let options = Options::new().generation_prompt(spec.begun_by(&prompt, &before));
+    Ok(parse(unjinja_codegen::interpreter(spec)?, output, &options))
+}
+
+fn thought(message: &Message) -> (&str, &str) {
+    (message.reasoning_content.trim(), message.content.trim())
+}
+
+/// A template that writes the start of the assistant's turn together with the user's message.
+const WITH_USER: &str = "{% for m in messages %}\
+    {% if m.role == 'user' %}<|user|>{{ m.content }}<|assistant|>\
+    {% if loop.last or messages[loop.index].role == 'assistant' %}{{ '<think>' if THINKING else '</think>' }}{% endif %}\
+    {% elif m.role == 'assistant' %}\
+    {% if THINKING %}{{ m.reasoning_content or '' }}</think>{% endif %}{{ m.content }}<|end|>{% endif %}\
+    {% endfor %}";
+
+#[test]
+fn the_end_of_the_prompt_says_where_a_turn_begins() -> Result<(), Failure> {
+    // The variable is unset, true or false; whether the prompt then opens reasoning.
+    let cases: [(&str, [bool; 3]); 2] =
+        [("thinking", [false, true, false]), ("(thinking is not defined or thinking)", [true, true, false])];
+    for (condition, expected) in cases {
+        let (template, spec) = template(&WITH_USER.replace("THINKING", condition))?;
+        assert_eq!(spec.status, Status::Supported, "{:?}", spec.gaps);
+        assert_eq!((&*spec.reasoning.start, &*spec.reasoning.end), ("<think>", "</think>"));
+        assert_eq!(spec.reasoning.switch, "thinking");
+        for (value, opens) in [json!({}), json!({"thinking": true}), json!({"thinking": false})].iter().zip(expected) {
+            let thinking = value["thinking"].as_bool();
+            let prompt = spec.generation_prompt.iter().find(|prompt| prompt.thinking == thinking).ok_or("no prompt")?;
+            let (text, channel) = if opens { ("<think>", Channel::Reasoning) } else { ("</think>", Channel::Content) };
+            assert_eq!((&*prompt.text, prompt.starts_in), (text, channel), "{condition}, {value}");
+            if opens {
+                let message = read(&template, &spec, value, "Clouds.</think>Yes.<|end|>")?;
+                assert_eq!(thought(&message), ("Clouds.", "Yes."), "{condition}, {value}");
+            } else {
+                let message = read(&template, &spec, value, "Yes.<|end|>")?;
+                assert_eq!(thought(&message), ("", "Yes."), "{condition}, {value}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A block that the template writes at the end of every prompt, whether or not a generation prompt was asked for.
+#[test]
+fn a_closed_block_at_the_end_of_every_prompt() -> Result<(), Failure> {
+    let source = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}<|sep|>\
+        {% else %}{{ m.content }}<|end|>{% endif %}{% endfor %}\
+        {% if enable_thinking is defined and not enable_thinking %}{{ '<think>\\n\\n</think>\\n' }}{% endif %}";
+    let (template, spec) = template(source)?;
+    assert_eq!((&*spec.reasoning.start, &*spec.reasoning.end), ("<think>\n", "</think>"));
+    let off = json!({"enable_thinking": false});
+    assert_eq!(thought(&read(&template, &spec, &off, "Yes.<|end|>")?), ("", "Yes."));
+    let unset = read(&template, &spec, &json!({}), "<think>\nClouds.\n</think>\nYes.<|end|>")?;
+    assert_eq!(thought(&unset), ("Clouds.", "Yes."));
+    // A server may pass on more of the prompt than the turn.
+    let parser = unjinja_codegen::interpreter(&spec)?;
+    for prompt in ["<|sep|><think>\n\n</think>\n", "<|sep|></think>"] {
+        let message = parse(parser.clone(), "Yes.<|end|>", &Options::new().generation_prompt(prompt));
+        assert_eq!(thought(&message), ("", "Yes."), "{prompt:?}");
+    }
+    let message = parse(parser, "Clouds.</think>Yes.", &Options::new().generation_prompt("<|sep|><think>\n"));
+    assert_eq!(thought(&message), ("Clouds.", "Yes."));
+    Ok(())
+}
+
+/// The closer is in no text of these templates.
+#[test]
+fn what_a_prompt_opens_is_closed_by_its_counterpart() -> Result<(), Failure> {
+    let cases = [
+        ("<think>", "</think>"),
+        ("<THINKING>", "</THINKING>"),
+        ("[THINK]", "[/THINK]"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>"),
+        ("<seed:think>", "</seed:think>"),
+    ];
+    for (open, end) in cases {
+        for layout in ["", "\\n"] {
+            let source = format!(
+                "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endfor %}}\
+                 {{% if add_generation_prompt %}}{{{{ '<|assistant|>{open}{layout}' }}}}{{% endif %}}"
+            );
+            let (template, spec) = template(&source)?;
+            assert_eq!(spec.status, Status::Supported, "{open}: {:?}", spec.gaps);
+            assert_eq!((spec.reasoning.start.trim(), &*spec.reasoning.end), (open, end));
+            let output = format!("Clouds.\n{end}\n\nYes.<|end|>");
+            assert_eq!(thought(&read(&template, &spec, &json!({}), &output)?), ("Clouds.", "Yes."), "{open}");
+        }
+    }
+    Ok(())
+}
+
+/// What a prompt adds is not always an opener of reasoning.
+#[test]
+fn other_ends_of_prompts_open_nothing() -> Result<(), Failure> {
+    for end in ["<|no_think|>", "<answer>", "<think></think>", "</think>", "Thinking"] {
+        let source = format!(
+            "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endfor %}}\
+             {{% if add_generation_prompt %}}<|assistant|>{end}{{% endif %}}"
+        );
+        let (template, spec) = template(&source)?;
+        assert_eq!(spec.generation_prompt[0].starts_in, Channel::Content, "{end}");
+        assert_eq!(thought(&read(&template, &spec, &json!({}), "Yes.<|end|>")?), ("", "Yes."), "{end}");
+    }
+    Ok(())
+}
+
+/// The markers of the user's messages, also where a field of the assistant's message is written between them.
+#[test]
+fn what_encloses_the_user_is_no_reasoning() -> Result<(), Failure> {
+    let cases = [
+        // The template cuts answers at it.
+        "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]\
+         {% else %}{{ m.content.split('[/INST]')[-1] }}</s>{% endif %}{% endfor %}",
+        // A variable adds a message.
+        "{% if preamble %}[INST] {{ preamble }} [/INST] Yes.</s>{% endif %}{% for m in messages %}\
+         {% if m.role == 'user' %}{{ '[INST] ' + m.content + ' [/INST]' if preamble else m.content + '|' }}\
+         {% else %}{{ m.content }}</s>{% endif %}{% endfor %}",
+        // A message holds the one that it answers.
+        "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]\
+         {% else %}{% if m.question %}[INST] {{ m.question }} [/INST]{% endif %}{{ m.content }}</s>{% endif %}{% endfor %}",
+    ];
+    for source in cases {
+        let (_, spec) = template(source)?;
+        assert_eq!(spec.reasoning.mode, ReasoningMode::None, "{source}: {:?}", spec.reasoning);
+        assert_eq!(spec.reasoning.start, "", "{source}");
+    }
+    Ok(())
+}
