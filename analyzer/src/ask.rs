@@ -16,7 +16,7 @@ pub(crate) use abilities::{Ability, capabilities};
 pub(crate) use call_turns::CallTurns;
 use call_turns::shows_call;
 pub(crate) use prompts::{Prompt, speaks_of_thinking};
-use prompts::{prompts, switches};
+use prompts::{encloses_user, prompts, switches};
 
 mod abilities;
 mod call_turns;
@@ -119,12 +119,13 @@ impl Observed {
         }
         let switches = switches(probe);
         let prompts = prompts(probe, style, &switches);
-        let reasoning = reasoning(probe, style, calls.as_ref(), &switches, &fields);
+        let user = [style.user(SENTINELS.user)];
+        let user_alone = probe.render(&user, &Value::Null, false, &[]).unwrap_or_default();
+        let reasoning = reasoning(probe, style, calls.as_ref(), &switches, &fields, &user_alone);
         // What is shown only with a switch may still be removed without it.
         let shown = reasoning.iter().any(|reasoned| reasoned.is_marked() && reasoned.extra.is_empty());
         let candidates = if shown { Vec::new() } else { marker_candidates(probe) };
         let split = splits(probe, style, &candidates);
-        let user = [style.user(SENTINELS.user)];
         let whole = |switch: &String, on: bool| {
             probe.render(&user, &Value::Null, true, &[(switch.clone(), on.into())]).unwrap_or_default()
         };
@@ -135,7 +136,7 @@ impl Observed {
             answer,
             past,
             with_tools,
-            user_alone: probe.render(&user, &Value::Null, false, &[]).unwrap_or_default(),
+            user_alone,
             prompts,
             fields,
             switched: if shown { Vec::new() } else { switched.filter(|s| s.on != s.off).collect() },
@@ -159,11 +160,7 @@ impl Observed {
     /// Whether this tag and its counterpart enclose a user's message. Then they are no markers of the assistant's turn.
     pub(crate) fn encloses_user(&self, end: &str) -> bool {
         let whole = self.switched.iter().flat_map(|switched| [switched.on.as_str(), switched.off.as_str()]);
-        whole.chain([self.user_alone.as_str()]).any(|text| {
-            let Some((before, after)) = text.split_once(SENTINELS.user) else { return false };
-            let closes = text::tags(after).first().is_some_and(|tag| *tag == end);
-            closes && text::tags(before).last().is_some_and(|tag| text::is_counterpart(tag, end))
-        })
+        whole.chain([self.user_alone.as_str()]).any(|text| encloses_user(text, end))
     }
 
     /// A usual field of reasoning that is rendered without a marker behind it.
@@ -274,6 +271,7 @@ fn reasoning(
     calls: Option<&CallTurns>,
     switches: &[String],
     fields: &[String],
+    user_alone: &str,
 ) -> Vec<Reasoned> {
     let carriers = carriers(probe, fields);
     let mut settings = vec![Vec::new()];
@@ -292,6 +290,10 @@ fn reasoning(
                     probe.turn(&call, calls.style, &extra).ok()
                 }),
             };
+            if reasoned.closer().is_some_and(|end| encloses_user(user_alone, end)) {
+                // The field holds a user's message.
+                continue;
+            }
             let is_marked = reasoned.is_marked();
             tried.push(reasoned);
             if is_marked {
@@ -306,14 +308,21 @@ fn reasoning(
 impl Reasoned {
     /// Whether a marker follows the reasoning.
     pub(crate) fn is_marked(&self) -> bool {
-        let next = |turn: &Turn, from: usize| {
+        self.next_texts().any(|text| !text.trim().is_empty())
+    }
+
+    /// The first tag after the reasoning.
+    fn closer(&self) -> Option<&str> {
+        self.next_texts().find_map(|text| text::tags(text).first().copied())
+    }
+
+    /// The text between the reasoning and what follows it, before an answer and before a call.
+    fn next_texts(&self) -> impl Iterator<Item = &str> {
+        [self.before_answer(), self.before_call()].into_iter().flatten().filter_map(|turn| {
+            let from = turn.only(Part::Reasoning)?.end;
             let end = turn.holes.iter().map(|hole| hole.range.start).filter(|start| *start >= from).min();
-            !turn.text[from..end.unwrap_or(turn.text.len())].trim().is_empty()
-        };
-        let marked = |turn: Option<&Turn>| {
-            turn.is_some_and(|turn| turn.only(Part::Reasoning).is_some_and(|hole| next(turn, hole.end)))
-        };
-        marked(self.before_answer()) || marked(self.before_call())
+            Some(&turn.text[from..end.unwrap_or(turn.text.len())])
+        })
     }
 }
 

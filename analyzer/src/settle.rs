@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjinja_runtime::Interpreter;
-use unjinja_spec::{Channel, Content, FormatSpec, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
+use unjinja_spec::{Content, FormatSpec, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
 
 use crate::ask::Observed;
 use crate::conclude::{self, Evidence};
@@ -155,17 +155,9 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
 fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     let mut gaps = Vec::new();
     let can = &spec.capabilities;
-    let starts_in_reasoning = |thinking: Option<bool>| {
-        let known = spec.generation_prompt.iter().find(|known| known.thinking == thinking);
-        known.is_some_and(|known| known.starts_in == Channel::Reasoning)
-    };
-    for prompt in &o.prompts {
-        let thinking = prompt.switch.as_ref().map(|(_, on)| *on);
-        if let Some((opener, _)) = conclude::opener_at_end(&prompt.tail)
-            && !starts_in_reasoning(thinking)
-        {
-            gaps.push(format!("the prompt ends in {opener}, but the spec does not say that reasoning is open there"));
-        }
+    let openers = o.prompts.iter().filter_map(|prompt| conclude::opener_at_end(&prompt.tail));
+    for (opener, _) in openers.filter(|(opener, _)| !spec.reasoning.start.contains(opener)) {
+        gaps.push(format!("a prompt ends in {opener}, but the spec does not say that this opens reasoning"));
     }
     if spec.tools.format == ToolFormat::None {
         if o.shows_calls() {

@@ -390,7 +390,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(
         any(feature = "all", feature = "cohereforai_c4ai_command_r7b_12_2024_tool_use")
     )]
-    "2683440b8c0754acb81984c800aa719c0b3cd242837253a7da4ef815acb16cab",
+    "2c037c7771654418c1b28d690cac27515d7dc63817d1d3f07274c8be7dd86c94",
     #[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
     "633d34785399e34a31105092cbaae0f4eb6ade242bfd92ac3c95cd3227c6f91a",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
@@ -414,7 +414,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
     "6838f3f35429cc935a2f0c7b9108888e1b0f505430d042726977c8e324ce0bc2",
     #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
-    "baf218cbc2631b841b4c46e6d4aed9d7a258f5091dd7a9257556959dfac924df",
+    "859ff7d0e40154feb48e39b70f8eb460b3846cd5384710ab16e93acef4b046b8",
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
     "931fd609338fd00957670d5633890f94b4d8d3992a0df3c5f34f6bb42325c1f8",
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_4_0"))]

@@ -94,9 +94,10 @@ impl Options {
     ///
     /// Do not pass a whole prompt. What stands before its last marker of an assistant's turn (`turn.assistant_start` of the spec)
     /// is left out, but that is not always the right place. If the marker is empty or does not occur, or if the prompt begins with
-    /// it, all of the prompt is taken for a part of the message. If a turn goes on behind the result of a call, the call is.
-    /// `unjinja_dynamic::Model::prompt` and `unjinja_server::Prepared::render` cut a prompt in the right place;
-    /// `unjinja_spec::FormatSpec::begun_by` cuts one that you rendered with and without `add_generation_prompt`.
+    /// it, all of the prompt is taken for a part of the message, unless it ends in a marker of reasoning. If a turn goes on behind
+    /// the result of a call, the call is. `unjinja_dynamic::Model::prompt` and `unjinja_server::Prepared::render` cut a prompt in
+    /// the right place; `unjinja_spec::FormatSpec::begun_by` cuts one that you rendered with and without
+    /// `add_generation_prompt`.
     pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
         self.generation_prompt = Some(text.into());
         self

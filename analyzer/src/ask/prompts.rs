@@ -2,6 +2,8 @@
 
 use crate::conversation::Style;
 use crate::probe::{Probe, Variable};
+use crate::sentinels::SENTINELS;
+use crate::text;
 
 /// The end of a prompt.
 #[derive(Clone, Debug)]
@@ -52,6 +54,13 @@ pub(super) fn switches(probe: &Probe<'_>) -> Vec<String> {
 pub(crate) fn speaks_of_thinking(name: &str) -> bool {
     let name = name.to_lowercase();
     ["think", "thought", "reason"].iter().any(|word| name.contains(word))
+}
+
+/// Whether a tag and its counterpart enclose the user's message in a prompt.
+pub(super) fn encloses_user(prompt: &str, end: &str) -> bool {
+    let Some((before, after)) = prompt.split_once(SENTINELS.user) else { return false };
+    let closes = text::tags(after).first().is_some_and(|tag| *tag == end);
+    closes && text::tags(before).last().is_some_and(|tag| text::is_counterpart(tag, end))
 }
 
 /// R2: the ends of prompts: without a switch, and with each switch that changes it.

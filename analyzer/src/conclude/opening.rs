@@ -66,12 +66,6 @@ impl Shown {
             after_content: answer.map(|(.., after)| after),
         })
     }
-
-    /// Whether the markers are those around a user's message: then the field holds such a message, and no reasoning.
-    fn is_of_user(&self, o: &Observed) -> bool {
-        let after = self.to_content.as_deref().or(self.to_call.as_deref());
-        after.and_then(|after| text::tags(after).first().copied()).is_some_and(|end| o.encloses_user(end))
-    }
 }
 
 /// Concludes how a turn begins.
@@ -82,7 +76,7 @@ pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
         Evidence::Hidden => false,
     };
     let shown = o.reasoning.iter().filter(counts).find(|reasoned| reasoned.is_marked());
-    let shown = shown.and_then(|reasoned| Shown::of(reasoned, o)).filter(|shown| !shown.is_of_user(o));
+    let shown = shown.and_then(|reasoned| Shown::of(reasoned, o));
     let before = o.answer.lead();
     let mut start = common_start(o, shown.as_ref()).to_owned();
     let begun = start.split_off(start.len() - repeated(o, &start));

@@ -372,7 +372,7 @@ pub static PROGRAM: Program = Program {
         }),
         sha256: text("cc60b553279347d83df761f5dc55b4b2fb66bc1fa9a33e219911c13c11552fac"),
         assistant_start: text(""),
-        thinking_switch: text(""),
+        thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {
             &[
                 text("<|END_ACTION|>"),
@@ -390,7 +390,21 @@ pub static PROGRAM: Program = Program {
         &[
             Entry {
                 thinking: None,
+                text: text("<|START_THINKING|><|END_THINKING|>"),
+                channel: Channel::Content,
+                state: CONTENT,
+                read: text(""),
+            },
+            Entry {
+                thinking: Some(true),
                 text: text(""),
+                channel: Channel::Content,
+                state: CONTENT,
+                read: text(""),
+            },
+            Entry {
+                thinking: Some(false),
+                text: text("<|START_THINKING|><|END_THINKING|>"),
                 channel: Channel::Content,
                 state: CONTENT,
                 read: text(""),

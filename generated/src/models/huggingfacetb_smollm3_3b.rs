@@ -81,6 +81,8 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_IM_START_ASSISTANT: Marker = Marker::new("<|im_start|>assistant")
+    .layout("", "\n");
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -189,8 +191,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|im_start|>assistant").layout("", "\n"),
-        Marker::new("<think>").layout("", "\n\n"),
+        MARKER_IM_START_ASSISTANT,
+        Marker::new("<think>").layout("", "\n"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
@@ -204,7 +206,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("```"),
@@ -233,10 +235,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 
 /// The markers of this state: `<|im_start|>assistant`, `<think>`; compared with the text at the current position.
 static START_2_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("<|im_start|>assistant").layout("", "\n\n"),
-        Marker::new("<think>").layout("", "\n\n"),
-    ]
+    &[MARKER_IM_START_ASSISTANT, Marker::new("<think>").layout("", "\n")]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
@@ -250,7 +249,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<think>").layout("", "\n"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
@@ -283,7 +282,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<think>").layout("", "\n"),
     ]
 });
 
@@ -301,7 +300,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<think>").layout("", "\n"),
     ]
 });
 
@@ -317,7 +316,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<think>").layout("", "\n"),
     ]
 });
 
@@ -332,7 +331,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<think>").layout("", "\n"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
@@ -349,7 +348,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<think>").layout("", "\n"),
     ]
 });
 
@@ -363,7 +362,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<think>").layout("", "\n\n"),
+        Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
     ]

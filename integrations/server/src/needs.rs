@@ -175,6 +175,8 @@ impl TemplateNeeds {
         let mut context = json!({
             "messages": [{"role": "user", "content": self.content.value("Look!")}],
             "add_generation_prompt": true,
+            // A few templates need it, and requests give it.
+            "datetime": "2026-01-15",
         });
         let tool = json!({"type": "function", "function": {
             "name": WORD, "description": "Looks.", "parameters": {"type": "object", "properties": {}}}});

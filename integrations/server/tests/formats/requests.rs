@@ -329,12 +329,12 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
         json!({"type": "function", "function": {
         "name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}}})
     );
-    let function = &usual.context["tools"][0]["function"];
+    let offered: Value = usual.context["tools"].as_array().into_iter().flatten().map(|tool| tool["function"].clone()).collect();
     let functions = |form, always| TemplateNeeds { functions: Functions { form, always }, ..TemplateNeeds::default() };
     for (form, expected) in [
         (FunctionsForm::Unset, None),
-        (FunctionsForm::List, Some(json!([function]))),
-        (FunctionsForm::Text, Some(json!([function]).to_string().into())),
+        (FunctionsForm::List, Some(offered.clone())),
+        (FunctionsForm::Text, Some(offered.to_string().into())),
     ] {
         let context = request.prepare(&functions(form, false))?.context;
         assert_eq!(context.get("functions"), expected.as_ref(), "{form:?}");
