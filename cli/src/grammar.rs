@@ -45,9 +45,6 @@ pub(crate) struct Arguments {
     /// A file with a JSON schema that the answer must match.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Write a railroad diagram of the rules to this SVG file.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["jsonl", "target"])]
-    diagram: Option<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
@@ -86,9 +83,6 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     let found = |error: GrammarError| Failure::Found(error.to_string());
     let parser = arguments.reader.parser()?;
     let grammar = unjinja_grammar::grammar(parser.program(), tools.as_ref(), &options).map_err(found)?;
-    if let Some(path) = &arguments.diagram {
-        std::fs::write(path, crate::diagram::svg(&grammar.text)).map_err(|e| Failure::file(path, e))?;
-    }
     print(&grammar, arguments.format)
 }
 

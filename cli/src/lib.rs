@@ -11,7 +11,6 @@ mod analyze;
 mod arguments;
 mod check;
 mod codegen;
-mod diagram;
 mod diff;
 mod explain;
 mod export;
@@ -97,7 +96,7 @@ enum Command {
     Parse(parse::Arguments),
     /// Print the grammar to which a sampler can constrain a model.
     #[command(
-        after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --template new.jinja --diagram grammar.svg\n  unjinja grammar --jsonl --models < cases.jsonl"
+        after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --jsonl --models < cases.jsonl"
     )]
     Grammar(grammar::Arguments),
     /// Print the Rust of a spec or a template, or write the modules of a folder of specs.

@@ -1,4 +1,4 @@
-//! Text from a hostile template cannot break out of the place where a command prints it: a terminal, a page, an SVG, an
+//! Text from a hostile template cannot break out of the place where a command prints it: a terminal, a page, an
 //! annotation of a workflow, a summary in Markdown, TOML, Rust.
 
 use std::error::Error;
@@ -56,7 +56,7 @@ fn nothing_leaves_its_place() -> Result<(), Failure> {
         "unjinja parse --template hostile/hermes.jinja output.txt",
         "unjinja parse --template hostile/hermes.jinja --stream output.txt",
         "unjinja parse --template nowhere/\u{1b}[31m.jinja output.txt",
-        "unjinja grammar --template hostile/hermes.jinja --diagram grammar.svg",
+        "unjinja grammar --template hostile/hermes.jinja",
         "unjinja codegen hostile/hermes.jinja",
         "unjinja parse --model \u{1b}[31m\u{202e} output.txt",
     ] {
@@ -83,12 +83,10 @@ fn nothing_leaves_its_place() -> Result<(), Failure> {
             }
         }
     }
-    for file in ["page.html", "grammar.svg"] {
-        let text = place.read(file)?;
-        assert!(text.contains("onerror"), "{file} does not show the marker");
-        if moves(&text) || ["<img", "<script", "</script"].iter().any(|tag| text.contains(tag)) {
-            wrong.push(format!("{file} holds what the template wrote"));
-        }
+    let page = place.read("page.html")?;
+    assert!(page.contains("onerror"), "the page does not show the marker");
+    if moves(&page) || ["<img", "<script", "</script"].iter().any(|tag| page.contains(tag)) {
+        wrong.push("the page holds what the template wrote".to_owned());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())

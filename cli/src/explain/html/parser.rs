@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use unjinja_runtime::trace::StateView;
 
 use super::escape::{block, escape, inline, value, value_text};
-use crate::diagram;
 use crate::explain::model::{ComparisonView, Explanation};
 use crate::visible;
 
@@ -146,18 +145,7 @@ pub(super) fn grammar(explanation: &Explanation) -> Option<String> {
         out.push_str("<p>There is nothing to constrain.</p>");
         return Some(out);
     }
-    out.push_str("<div class=\"panel\">");
-    for (name, svg) in diagram::rules(&visible::lines(&grammar.text)) {
-        let _ = write!(
-            out,
-            "<div class=\"rule\"><h4 class=\"mono\">{}</h4><div class=\"track\" tabindex=\"0\">{svg}</div></div>",
-            inline(&name)
-        );
-    }
-    let _ = write!(
-        out,
-        "</div><details style=\"margin-top:.8rem\"><summary><span class=\"what\">The grammar as GBNF</span></summary><div class=\"body\"><pre tabindex=\"0\">{}</pre></div></details>",
-        escape(&visible::lines(&grammar.text))
-    );
+    // Without the trailing line break, which a page would show as an empty line.
+    let _ = write!(out, "<pre tabindex=\"0\">{}</pre>", escape(visible::lines(&grammar.text).trim_end()));
     Some(out)
 }
