@@ -1,15 +1,13 @@
 //! How long the analysis of a template with its verification takes, and how much of that is rendering, for every template
 //! of the corpus: `cargo bench -p unjinja-benches --bench analysis`, or with the number of passes, `… -- 50`.
 //!
-//! The corpus is not part of the project. It is looked for at `$UNJINJA_CORPUS`, else beside the project.
-//!
 //! An analysis reports how many conversations it rendered, but not how long that took. As many conversations of the same shapes
 //! are therefore rendered once more, which gives a close estimate. Labels are left out of it.
 
 use std::error::Error;
 use std::fs;
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -17,7 +15,7 @@ use unjinja_analyzer::{Naming, analyze, verify};
 use unjinja_build::ROUND_TRIPS;
 use unjinja_render::Template;
 
-/// The limits in milliseconds of processor time, of one template: in the median, and for the slowest.
+/// The most milliseconds of processor time that a template may take: in the median, and the slowest.
 const LIMITS: [f64; 2] = [15.0, 60.0];
 
 /// One template, and its time in each pass.
@@ -32,12 +30,7 @@ struct Subject {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("UNJINJA_CORPUS").map_or_else(beside, PathBuf::from);
-    if !corpus.join("templates").is_dir() {
-        println!("SKIPPED: no corpus at {} (set UNJINJA_CORPUS to its folder)", corpus.display());
-        return Ok(());
-    }
+    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(()) };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // `cargo bench` passes `--bench`. Without it (`cargo test`), one pass shows that the benchmark runs.
     let default = if arguments.iter().any(|argument| argument == "--bench") { 5 } else { 1 };

@@ -79,3 +79,14 @@ fn sizes_are_what_they_say() -> Result<(), Failure> {
     }
     Ok(())
 }
+
+/// The benchmarks call each parser by name, so the list of names is written by hand. A template that it lacks would end them.
+#[test]
+fn the_benchmarks_know_every_template() -> Result<(), Failure> {
+    let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("dev/benches/subjects/mod.rs"))?;
+    let (_, list) = source.split_once("\nsubjects! {").ok_or("there is no list of subjects")?;
+    let listed: Vec<&str> = list.split('}').next().unwrap_or_default().split_whitespace().collect();
+    let templates = formats()?;
+    assert_eq!(listed, templates.iter().map(|format| &*format.name).collect::<Vec<_>>());
+    Ok(())
+}

@@ -5,11 +5,11 @@ use std::hint::black_box;
 
 use unjinja::{Interpreter, Options, parse_borrowed};
 
-use crate::sample::{Contender, median};
+use crate::row::{FROM, median};
+use crate::sample::Contender;
 use crate::subjects::{Sink, Subject, stream};
-use crate::{FROM, root};
-use unjinja_testkit::Failure;
 use unjinja_testkit::workloads::{Format, Shape, Workload};
+use unjinja_testkit::{Failure, root};
 
 /// The length of the pieces of a stream, in bytes.
 const PIECE: usize = 4;

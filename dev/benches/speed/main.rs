@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo bench -p unjinja-benches --bench speed                       # the table
-//! cargo bench -p unjinja-benches --bench speed -- --write            # and rewrites docs/performance.md and its plots
+//! cargo bench -p unjinja-benches --bench speed -- --write            # and writes it into docs/performance.md
 //! cargo bench -p unjinja-benches --bench speed -- --shapes           # and the time of each shape
 //! cargo bench -p unjinja-benches --bench speed -- --format qwen3 --rounds 31
 //! cargo bench -p unjinja-benches --bench speed -- --mixture          # realistic turns alone
@@ -15,25 +15,16 @@
 mod corpus;
 mod interpreted;
 mod mixture;
-mod plot;
 mod report;
+mod row;
 mod sample;
 #[path = "../subjects/mod.rs"]
 mod subjects;
 
-use std::path::{Path, PathBuf};
-
-use report::Row;
+use row::Row;
 use subjects::Subject;
-use unjinja_testkit::Failure;
-use unjinja_testkit::workloads::{self, Format, Shape};
-
-/// The lengths that are measured, in bytes: those of the workloads, and two more for the plot.
-const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
-
-/// The two lengths whose times are compared for growth.
-const FROM: usize = 64 << 10;
-const TO: usize = 1 << 20;
+use unjinja_testkit::workloads::{Format, SIZES, Shape};
+use unjinja_testkit::{Failure, root};
 
 /// The command line.
 struct Wanted {
@@ -72,9 +63,8 @@ impl Wanted {
                 "--shapes" => wanted.shapes = true,
                 "--mixture" => wanted.mixture = true,
                 "--interpreted" => wanted.interpreted = true,
-                "--table" => {}
                 "--write" => wanted.write = true,
-                _ => return Err(format!("{argument}: not known; see the head of benches/speed/main.rs").into()),
+                _ => return Err(format!("{argument}: not known; see the head of dev/benches/speed/main.rs").into()),
             }
         }
         Ok(wanted)
@@ -84,10 +74,6 @@ impl Wanted {
         self.format.as_deref().is_none_or(|wanted| wanted.split(',').any(|name| name == format))
             && self.shape.as_deref().is_none_or(|wanted| wanted == shape.kind())
     }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Realistic turns: of our own templates, and of the corpus where that is asked for.
@@ -123,9 +109,7 @@ fn main() -> Result<(), Failure> {
             if !wanted.includes(&format.name, &shape) {
                 continue;
             }
-            // The lengths between those of the workloads are for the plot, which does not show adversarial shapes.
             let sizes = wanted.sizes.iter().copied();
-            let sizes = sizes.filter(|size| workloads::SIZES.contains(size) || !shape.is_adversarial());
             let workloads = sizes.filter_map(|size| Some((size, format.workload(&shape, size)?)));
             rows.extend(sample::measure(&format, workloads.collect(), subject, wanted.rounds)?);
         }

@@ -7,10 +7,11 @@ use std::hint::black_box;
 
 use unjinja::Options;
 
-use crate::sample::{Contender, median};
+use crate::row::median;
+use crate::sample::Contender;
 use crate::subjects::{Sink, Subject, push_str};
 use unjinja_testkit::Failure;
-use unjinja_testkit::workloads::Format;
+use unjinja_testkit::workloads::{Format, Workload};
 
 /// So many turns are tried of each format.
 const TURNS: usize = 52;
@@ -64,7 +65,7 @@ impl Turn {
 
 /// The realistic turns of a format.
 pub fn of_format(format: &Format, subject: Subject) -> Result<Vec<Turn>, Failure> {
-    let turn = |turn: crate::workloads::Workload| {
+    let turn = |turn: Workload| {
         let options = turn.options()?;
         turn.check(&(subject.parse)(&turn.output, &options))?;
         Ok(Turn { output: turn.output, options, parser: Parser::Own(subject) })

@@ -9,14 +9,10 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use unjinja::Options;
 
-use crate::report::{Limit, Mode, Row};
+use crate::row::{FROM, Limit, Mode, PIECES, Row, TO, median};
 use crate::subjects::{Passes, Sink, Subject, ignored, push_str};
-use crate::{FROM, TO};
 use unjinja_testkit::Failure;
-use unjinja_testkit::workloads::{self, Format, Workload};
-
-/// The sizes of pieces, in bytes.
-pub const PIECES: [usize; 4] = [1, 4, 16, 4096];
+use unjinja_testkit::workloads::{Format, Workload};
 
 /// The least duration of one sample, in nanoseconds. The clock is too coarse for shorter ones.
 const SAMPLE: f64 = 100e3;
@@ -79,14 +75,13 @@ struct Entry<'w> {
     contenders: Vec<Contender<'w>>,
 }
 
-/// The modes that are measured: all of them at the length at which ratios are judged, elsewhere those for growth and the plot.
+/// The modes that are measured: all of them at the lengths at which ratios are judged, elsewhere those for growth.
 fn modes(workload: &Workload, size: usize) -> Vec<Mode> {
     let four = Mode::Stream(4);
-    match (workload.shape.is_adversarial(), workloads::SIZES.contains(&size)) {
-        (_, false) => vec![four],
-        (true, true) => vec![Mode::Borrowed, four],
-        (false, true) if size == TO => vec![Mode::Borrowed, Mode::Batch, four],
-        (false, true) => [Mode::Borrowed, Mode::Batch].into_iter().chain(PIECES.map(Mode::Stream)).collect(),
+    match size {
+        _ if workload.shape.is_adversarial() => vec![Mode::Borrowed, four],
+        TO => vec![Mode::Borrowed, Mode::Batch, four],
+        _ => [Mode::Borrowed, Mode::Batch].into_iter().chain(PIECES.map(Mode::Stream)).collect(),
     }
 }
 
@@ -201,11 +196,4 @@ pub fn measure(
         }
     }
     Ok(rows)
-}
-
-/// The median; of an even number of figures, the lower one of the two in the middle.
-pub fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
-    let mut figures: Vec<f64> = figures.into_iter().collect();
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
 }

@@ -36,11 +36,14 @@ macro_rules! subjects {
     };
 }
 
-// By name and not by `unjinja_app::all()`: an application that knows its model calls its parser directly.
+// By name and not by `unjinja_app::all()`: an application that knows its model calls its parser directly. A test compares the list
+// with `templates/`.
 subjects! {
-    arg_key_value args_marker array_in_tag bare_json call_id_marker channels counted_ids delimiter_reasoning fenced_json
-    function_tag functools hermes id_in_array indexed_ids invoke name_as_key nested_json no_tools python_calls
-    python_dict python_values quote_tokens qwen3 reasoning_only recipients section_tags typed_parameters xml_parameters
+    arg_key_value args_marker array_in_tag bare_json call_id_marker cdata channels closing_names counted_ids
+    delimiter_reasoning empty_block fenced_json function_tag functools hermes id_in_array indexed_ids invoke
+    labelled_answer lines_of_calls message_headers name_as_key named_ids nested_json no_tools python_calls
+    python_dict python_values quote_tokens qwen3 reasoning_only recipients section_tags twice_named typed_arguments
+    typed_parameters wrapped_with_calls xml_parameters
 }
 
 /// The parser of this name.
