@@ -1,5 +1,5 @@
 //! What our structural tags and those of xgrammar's own Python package accept of each other, for the models that the package
-//! knows. `builtin.toml` explains every difference; the figures are a part of `docs/grammars.md`.
+//! knows. `builtin.toml` explains every difference; the figures are a part of `docs/lab/grammars.md`.
 //!
 //! The test needs a Python with pydantic, and the unpacked package; `.ci/engines` provides both. Where they are not named, the test
 //! is skipped.
@@ -294,5 +294,5 @@ fn every_difference_is_explained() -> Result<(), Failure> {
     figures.push('\n');
     println!("{figures}");
     assert!(unexplained.is_empty(), "{} differences:\n{unexplained}", unexplained.lines().count());
-    expect::part(&unjinja_testkit::root().join("docs/grammars.md"), "built-in tags", &figures)
+    expect::part(&unjinja_testkit::root().join("docs/lab/grammars.md"), "built-in tags", &figures)
 }

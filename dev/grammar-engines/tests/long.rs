@@ -1,7 +1,7 @@
 //! Long texts: the work of the engines grows with the text and not with its square, and no limit of theirs is met.
 //!
 //! Work is counted and not timed, so that the answer is the same on every machine. What the counts do not show is in
-//! `docs/grammars.md`.
+//! `docs/lab/grammars.md`.
 
 mod support;
 

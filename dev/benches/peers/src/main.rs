@@ -13,14 +13,14 @@ use unjinja_peers::peers;
 use measure::{CAP, Figure, Mode, Verdict, measure};
 use report::{Row, SIZES};
 
-/// The lines around the figures in README.md.
+/// The lines around the figures in `docs/lab/peers.md`.
 const MARKS: [&str; 2] = ["<!-- figures -->\n", "<!-- end of figures -->\n"];
 
 const USAGE: &str = "usage: unjinja-peers [--only TEXT] [--quick] [--check] [--write] [--require]
   --only TEXT  only formats or inputs whose name holds TEXT; may be given more than once
   --quick      only 64 KiB, streamed
   --check      only the messages, at 4 KiB
-  --write      write the figures into README.md
+  --write      write the figures into docs/lab/peers.md
   --require    exit with 1 where a promise does not hold";
 
 #[derive(Default)]
@@ -124,12 +124,12 @@ fn hopeless(smaller: &[Option<Figure>]) -> bool {
     time * growth > CAP.as_secs_f64()
 }
 
-fn write_readme(figures: &str) -> std::io::Result<()> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let readme = std::fs::read_to_string(path)?;
+fn write_page(figures: &str) -> std::io::Result<()> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/lab/peers.md");
+    let page = std::fs::read_to_string(path)?;
     let [open, close] = MARKS;
     let missing = || std::io::Error::other(format!("{path} lacks `{}` or `{}`", open.trim(), close.trim()));
-    let (before, rest) = readme.split_once(open).ok_or_else(missing)?;
+    let (before, rest) = page.split_once(open).ok_or_else(missing)?;
     let (_, after) = rest.split_once(close).ok_or_else(missing)?;
     std::fs::write(path, format!("{before}{open}{figures}{close}{after}"))
 }
@@ -154,7 +154,7 @@ fn main() -> ExitCode {
     let text = format!("\n{}\n\n{}{}\n", report::circumstances(), summary.text, report::tables(&rows));
     println!("{text}");
     if arguments.write
-        && let Err(error) = write_readme(&text)
+        && let Err(error) = write_page(&text)
     {
         eprintln!("{error}");
         return ExitCode::from(2);
