@@ -11,6 +11,7 @@ mod corpus_cases;
 mod documents;
 mod equal;
 mod fast_path;
+mod foreign;
 mod grammar;
 mod grammar_corpus;
 mod language;
