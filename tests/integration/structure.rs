@@ -330,6 +330,6 @@ fn imports_are_found() -> Result<(), Failure> {
     assert_eq!(cycle(&imports(Path::new("src"), &chain)?), None);
     let closed = [chain.as_slice(), &[file("b/c", "use super::super::a;")], &[file("b", "use self::c::C;")]].concat();
     let found = cycle(&imports(Path::new("src"), &closed)?);
-    assert_eq!(found, Some(vec!["a".to_owned(), "b".to_owned(), "b::c".to_owned()]));
+    assert_eq!(found, Some(["b", "b::c", "a"].map(str::to_owned).to_vec()));
     Ok(())
 }
