@@ -59,7 +59,9 @@ impl Served {
 
     /// Runs the example in a folder with a poem, and types these lines. Returns what it prints, and its errors.
     fn chat(&self, typed: &str, key: &str, colours: bool) -> Result<(String, String), Failure> {
-        let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chat");
+        // A folder of its own: tests that run at the same time would write one file.
+        let port = self.url.rsplit(':').next().unwrap_or_default();
+        let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chat").join(port);
         std::fs::create_dir_all(&folder)?;
         std::fs::write(folder.join("poem.txt"), "A wren sings,\nand nobody counts along.")?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_example-chat"));
