@@ -19,6 +19,7 @@ use self::environment::{Environment, too_late};
 use crate::manifest::OnHub;
 
 /// The file with a tokenizer's special tokens.
+#[cfg(feature = "serve")]
 const TOKENS: &str = "tokenizer_config.json";
 
 /// A template that was found.
@@ -57,6 +58,7 @@ impl Hub {
     }
 
     /// Finds the template of a model, with its special tokens. `repo` is the model's id.
+    #[cfg(feature = "serve")]
     pub(crate) fn model(&self, repo: &str) -> Result<Source, String> {
         let wanted = OnHub { repo: repo.to_owned(), revision: "main".to_owned(), file: None, template: None };
         self.in_time(async {
