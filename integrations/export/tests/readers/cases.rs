@@ -8,9 +8,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use unjinja_export::response_template::Dialect;
+use unjinja_testkit::Failure;
 use unjinja_testkit::random::Random;
 
-use super::Failure;
 use super::python::Reader;
 
 /// How many random texts each template of our own gets.

@@ -10,7 +10,6 @@ mod others;
 mod python;
 
 use std::collections::{BTreeMap, HashMap};
-use std::error::Error;
 use std::io::Write;
 
 use cases::{Case, Cases};
@@ -19,8 +18,7 @@ use serde_json::{Value as Json, json};
 use unjinja_export::response_template::{
     Dialect, ErrorKind, Event, Executor, ReadError, ResponseTemplate, read_pieces,
 };
-
-type Failure = Box<dyn Error>;
+use unjinja_testkit::Failure;
 
 // One test for all that asks a reader: each test is a process of its own, and the environment is made once.
 #[test]

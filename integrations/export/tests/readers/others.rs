@@ -12,8 +12,8 @@ use unjinja_analyzer::{Naming, analyze, verify};
 use unjinja_export::response_template::{Dialect, ResponseTemplate, came_back, export};
 use unjinja_render::Template;
 use unjinja_spec::Overlay;
+use unjinja_testkit::Failure;
 
-use super::Failure;
 use super::cases;
 use super::python::Reader;
 

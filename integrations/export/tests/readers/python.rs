@@ -7,9 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value as Json;
 use unjinja_export::response_template::Dialect;
+use unjinja_testkit::Failure;
 use unjinja_testkit::python::environment;
-
-use super::Failure;
 
 /// The version whose behaviour ours follows.
 const TRANSFORMERS: &str = "transformers==5.23.0";

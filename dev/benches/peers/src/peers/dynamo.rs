@@ -12,7 +12,7 @@ use dynamo_protocols::types::{
 use futures::StreamExt;
 use futures::executor::block_on;
 
-use super::{Clock, Run, Runner, Stop};
+use super::run::{Clock, Run, Runner, Stop};
 use crate::message::{Called, Heard};
 use crate::turn::Turn;
 

@@ -5,7 +5,7 @@ use dynamo_parsers_v2::{
     UnifiedParserStartingState, create_tool_parser_for_family, create_unified_parser_for_family,
 };
 
-use super::{Clock, Run, Runner, Stop};
+use super::run::{Clock, Run, Runner, Stop};
 use crate::message::Heard;
 use crate::turn::Turn;
 

@@ -3,7 +3,7 @@
 use unjinja_runtime::abi_3::Machine;
 use unjinja_runtime::{Event, Message, Options, Stream, Tools};
 
-use super::{Clock, Run, Runner, Stop};
+use super::run::{Clock, Run, Runner, Stop};
 use crate::inputs::Input;
 use crate::message::{Called, Heard};
 

@@ -7,7 +7,7 @@ use reasoning_parser::ReasoningParser;
 use tool_parser::ToolParser;
 use tool_parser::types::{StreamingParseResult, ToolCallItem};
 
-use super::{Clock, Run, Runner, Stop};
+use super::run::{Clock, Run, Runner, Stop};
 use crate::message::{Called, Heard};
 use crate::turn::Turn;
 
