@@ -262,7 +262,13 @@ impl<'t> Probe<'t> {
     }
 
     /// The variables of a render.
-    pub(crate) fn context(&self, messages: Vec<Value>, tools: &Value, generation_prompt: bool, extra: &[Variable]) -> Value {
+    pub(crate) fn context(
+        &self,
+        messages: Vec<Value>,
+        tools: &Value,
+        generation_prompt: bool,
+        extra: &[Variable],
+    ) -> Value {
         if !self.variables.contains("functions") {
             return self.context_with(FunctionsForm::Unset, messages, tools, generation_prompt, extra);
         }

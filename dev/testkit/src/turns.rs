@@ -16,7 +16,7 @@ use unjinja_grammar::{Grammar, Target, grammar};
 use unjinja_spec::{FormatSpec, Status};
 
 use crate::grammars::turn_options;
-use crate::{Failure, sample};
+use crate::{Failure, whole};
 
 /// The folders of templates, and their names in the turns.
 const FOLDERS: [(&str, &str); 4] =
@@ -31,6 +31,19 @@ pub type Specs = BTreeMap<(String, String), (String, Option<FormatSpec>)>;
 ///
 /// The corpus cannot be read.
 pub fn specs(corpus: &Path) -> Result<Specs, Failure> {
+    specs_of(corpus, 1)
+}
+
+/// The specs of a sample, one in `n` templates, and of all where the tests run whole.
+///
+/// # Errors
+///
+/// The corpus cannot be read.
+pub fn sampled_specs(corpus: &Path, n: usize) -> Result<Specs, Failure> {
+    specs_of(corpus, if whole() { 1 } else { n })
+}
+
+fn specs_of(corpus: &Path, one_in: usize) -> Result<Specs, Failure> {
     let mut sources = Vec::new();
     for (name, folder) in FOLDERS {
         for entry in fs::read_dir(corpus.join(folder))? {
@@ -41,6 +54,8 @@ pub fn specs(corpus: &Path) -> Result<Specs, Failure> {
             }
         }
     }
+    sources.sort();
+    let sources: Vec<_> = sources.into_iter().step_by(one_in).collect();
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Specs::new()));
     let work = || {
         while let Some((key, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -94,7 +109,7 @@ impl fmt::Display for Judged {
     }
 }
 
-/// Makes the grammar of turns with calls whose template is supported: of a sample, and of all where the tests run whole. `refuses` says why a grammar does not accept an
+/// Makes the grammar of turns with calls whose template is supported: of a sample of templates, and of all where the tests run whole. `refuses` says why a grammar does not accept an
 /// output.
 ///
 /// # Errors
@@ -117,7 +132,7 @@ pub fn judge_for(
     corpus: &Path,
     refuses: impl Fn(&Grammar, &str) -> Result<Option<String>, Failure>,
 ) -> Result<Judged, Failure> {
-    let parsers: BTreeMap<_, Interpreter> = specs(corpus)?
+    let parsers: BTreeMap<_, Interpreter> = sampled_specs(corpus, 7)?
         .into_iter()
         .filter(|(_, (_, spec))| spec.as_ref().is_some_and(|spec| spec.status == Status::Supported))
         .filter_map(|(key, (_, spec))| Some((key, interpreter(&spec?).ok()?)))
@@ -126,7 +141,7 @@ pub fn judge_for(
     let (mut judged, mut refused) = (Judged::default(), BTreeMap::<String, (usize, String)>::new());
     let with_calls =
         turns(corpus)?.into_iter().filter(|row| !row["expect"]["tool_calls"].as_array().is_none_or(Vec::is_empty));
-    for row in sample(with_calls, 7) {
+    for row in with_calls {
         let [folder, file, output] = ["folder", "template", "output"].map(|key| row[key].as_str().unwrap_or(""));
         let Some(parser) = parsers.get(&(folder.to_owned(), file.to_owned())) else { continue };
         let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);

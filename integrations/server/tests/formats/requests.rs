@@ -329,7 +329,8 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
         json!({"type": "function", "function": {
         "name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}}})
     );
-    let offered: Value = usual.context["tools"].as_array().into_iter().flatten().map(|tool| tool["function"].clone()).collect();
+    let offered: Value =
+        usual.context["tools"].as_array().into_iter().flatten().map(|tool| tool["function"].clone()).collect();
     let functions = |form, always| TemplateNeeds { functions: Functions { form, always }, ..TemplateNeeds::default() };
     for (form, expected) in [
         (FunctionsForm::Unset, None),
