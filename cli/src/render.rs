@@ -28,7 +28,8 @@ pub(crate) struct Arguments {
     /// How to print.
     #[arg(long, value_enum, default_value = "human", conflicts_with = "jsonl")]
     format: Format,
-    /// Read lines `{"id", "template": FILE, "context": {…}}`, write lines `{"id", "text"}`.
+    /// Read lines `{"id", "template": FILE, "context": {…}}`, write lines `{"id", "text"}`. The context of a line is whole, as with
+    /// `--only-context`.
     #[arg(long, requires = "templates", conflicts_with_all = ["model", "spec", "overlay"])]
     jsonl: bool,
     /// The folder of the templates that the lines name.
@@ -44,7 +45,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
-    let options = RenderOptions::new().only_context(arguments.only_context);
+    let options = RenderOptions::new().only_context(arguments.only_context || arguments.jsonl);
     if let (true, Some(folder)) = (arguments.jsonl, &arguments.templates) {
         let mut known: HashMap<String, Result<Template, String>> = HashMap::new();
         input::folder(folder)?;
