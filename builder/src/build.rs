@@ -10,7 +10,7 @@ use unjinja_spec::FormatSpec;
 
 use crate::analysis::analyze_source;
 use crate::error::BuildError;
-use crate::files::{apply_overlay, read, read_spec};
+use crate::files::{corrected, overlay_of_spec, read, read_spec};
 use crate::tools::{of_tools, type_items};
 
 /// The file that a parser is made from.
@@ -84,7 +84,8 @@ impl Build {
         self
     }
 
-    /// A file of corrections, which are merged over the spec.
+    /// A file of corrections, which are merged over the spec. The default is the file `NAME.overlay.toml` next to the spec that
+    /// is used or, if the template is analysed, next to the template; it is used if it exists.
     pub fn overlay(mut self, path: impl Into<PathBuf>) -> Self {
         self.overlay = Some(path.into());
         self
@@ -122,24 +123,31 @@ impl Build {
     /// Unreadable files, templates that cannot be analysed, invalid specs, a committed spec that was made from another
     /// template.
     pub fn spec(&self) -> Result<FormatSpec, BuildError> {
+        Ok(self.spec_and_overlay()?.0)
+    }
+
+    /// The [`spec`](Self::spec), and the file of the overlay that was merged over it, for those who watch the files that a
+    /// parser is made from.
+    ///
+    /// # Errors
+    /// Those of [`spec`](Self::spec).
+    pub fn spec_and_overlay(&self) -> Result<(FormatSpec, Option<PathBuf>), BuildError> {
         let path = &self.input.path;
-        let spec = if !self.input.is_template {
-            read_spec(path)?
+        let (bare, default) = if !self.input.is_template {
+            (read_spec(path)?, overlay_of_spec(path))
         } else {
             let source = Source::read_one(path)?;
             match &self.committed {
-                Some(committed) => self.committed_for(&source.text, committed)?,
+                Some(committed) => (self.committed_for(&source.text, committed)?, overlay_of_spec(committed)),
                 None => {
                     let naming = source.naming(&self.source);
                     let name = self.name.clone().unwrap_or(naming.name);
-                    analyze_source(&source, &Naming { name, ..naming })?
+                    (analyze_source(&source, &Naming { name, ..naming })?, source.overlay())
                 }
             }
         };
-        match &self.overlay {
-            Some(path) => apply_overlay(&spec, path),
-            None => Ok(spec),
-        }
+        let overlay = self.overlay.clone().or_else(|| default.is_file().then_some(default));
+        Ok((corrected(bare, overlay.as_deref())?, overlay))
     }
 
     /// The committed spec, if it was made from this template.

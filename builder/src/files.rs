@@ -1,7 +1,7 @@
 //! Reads and writes text files, specs and overlays; every error names its file.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unjinja_spec::{FormatSpec, Overlay};
@@ -28,9 +28,15 @@ pub(crate) fn read_spec(path: &Path) -> Result<FormatSpec, BuildError> {
         .map_err(|error| BuildError::Spec { path: path.to_owned(), error })
 }
 
-/// The spec with the corrections of an overlay file merged over it.
-pub(crate) fn apply_overlay(spec: &FormatSpec, path: &Path) -> Result<FormatSpec, BuildError> {
+/// Where corrections to a spec are looked for, whether the file exists or not.
+pub(crate) fn overlay_of_spec(path: &Path) -> PathBuf {
+    path.with_extension("overlay.toml")
+}
+
+/// The spec with the corrections of an overlay file merged over it, if there is one.
+pub(crate) fn corrected(spec: FormatSpec, overlay: Option<&Path>) -> Result<FormatSpec, BuildError> {
+    let Some(path) = overlay else { return Ok(spec) };
     Overlay::from_toml(&read(path)?, &path.display().to_string())
-        .and_then(|overlay| overlay.apply(spec))
+        .and_then(|overlay| overlay.apply(&spec))
         .map_err(|error| BuildError::Spec { path: path.to_owned(), error })
 }

@@ -10,13 +10,13 @@ use unjinja_spec::FormatSpec;
 
 use crate::analysis::analyze_source;
 use crate::error::{BuildError, FileAction};
-use crate::files::{apply_overlay, failed, read, write};
+use crate::files::{corrected, failed, read, write};
 use crate::tools::{of_tools, type_items};
 use crate::warning::partial_warning;
 
 /// Compiles every template of a folder into `OUT_DIR/unjinja.rs`; call it from a build script.
 ///
-/// [`sources_in`] says which files are templates. The overlay beside a template, `NAME.overlay.toml`, is merged over
+/// [`sources_in`] says which files are templates. The overlay next to a template, `NAME.overlay.toml`, is merged over
 /// what the analysis finds. The file has one module per template, and a function `all()` that lists their parsers.
 /// A template whose format is supported only in part gives a warning, one whose format is not supported an error. The specs
 /// of all templates are written to `OUT_DIR/specs/NAME.toml`.
@@ -86,7 +86,7 @@ impl Templates {
         self
     }
 
-    /// Makes Rust types of the [`tools`](Self::tools), beside the modules, once for all templates: the enum `ToolCall`, which
+    /// Makes Rust types of the [`tools`](Self::tools), next to the modules, once for all templates: the enum `ToolCall`, which
     /// `Message::typed_calls` reads, and the module `arguments`. Needs the feature `types` here and in the runtime.
     ///
     /// ```no_run
@@ -118,7 +118,7 @@ impl Templates {
             let spec = source.map_err(BuildError::from).and_then(|source| {
                 let spec = analyze_source(&source, &source.naming(""))?;
                 let overlay = source.overlay();
-                if overlay.exists() { apply_overlay(&spec, &overlay) } else { Ok(spec) }
+                corrected(spec, overlay.is_file().then_some(&*overlay))
             });
             match spec {
                 Ok(spec) => specs.push(spec),

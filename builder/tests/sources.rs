@@ -52,6 +52,43 @@ fn special_tokens_are_in_the_spec() -> Done {
     Ok(())
 }
 
+#[test]
+fn one_template_makes_one_parser() -> Done {
+    let root = folder("one_parser")?;
+    let config = serde_json::json!({"chat_template": WITH_TOKENS.replace("<|", "<"), "eos_token": "<end>"}).to_string();
+    let overlay = "[turn]\n# So says who trained it.\nend = \"<stop>\"\n";
+    write(
+        &root,
+        &[
+            ("M/tokenizer_config.json", &config),
+            ("M/m.overlay.toml", overlay),
+            ("one.jinja", WITH_TOKENS),
+            ("one.overlay.toml", overlay),
+            ("other.toml", &overlay.replace("stop", "other")),
+        ],
+    )?;
+    // A folder of templates, and each of them alone.
+    for (file, folder) in [("M/tokenizer_config.json", root.join("M")), ("one.jinja", root.clone())] {
+        let specs = Templates::new(folder).specs()?;
+        let (spec, applied) = Build::new(Input::template(root.join(file))).spec_and_overlay()?;
+        assert!(specs.contains(&spec) && spec.turn.end == "<stop>", "{file}: {}", spec.turn.end);
+        assert!(applied.is_some_and(|path| path.ends_with("m.overlay.toml") || path.ends_with("one.overlay.toml")));
+    }
+    let template = || Build::new(Input::template(root.join("one.jinja")));
+    assert_eq!(template().overlay(root.join("other.toml")).spec()?.turn.end, "<other>");
+    // An overlay goes with the spec that is used.
+    let bare = Build::new(Input::template(root.join("one.jinja"))).overlay(root.join("other.toml")).spec()?;
+    write(&root, &[("specs/one.toml", &bare.to_toml())])?;
+    let ends = || -> Result<[String; 2], Box<dyn Error>> {
+        let spec = root.join("specs/one.toml");
+        Ok([Build::new(Input::spec(&spec)).spec()?.turn.end, template().committed_spec(spec).spec()?.turn.end])
+    };
+    assert_eq!(ends()?, ["<other>", "<other>"]);
+    write(&root, &[("specs/one.overlay.toml", overlay)])?;
+    assert_eq!(ends()?, ["<stop>", "<stop>"]);
+    Ok(())
+}
+
 /// Takes a template out of use.
 const UNSUPPORTED: &str = "# Its model answers in a format of its own.\nstatus = \"unsupported\"\n\
     # See above.\ngaps = [\"the model does not write what the template writes\"]\n";

@@ -37,13 +37,15 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 ///
 /// A `.jinja`, `tokenizer_config.json`, `chat_template.json` or GGUF file. `"FILE#NAME"` is one of several named
 /// templates in a file. The path is relative to the crate's root, or else to its folder `templates/`. Cargo rebuilds the
-/// crate when the file changes, unless it is larger than 16 MiB, as model weights are.
+/// crate when the file changes, unless it is larger than 16 MiB, as model weights are. The same holds for the other files that
+/// take part. Cargo cannot notice that an overlay is new: save the source file, or the template, after you add one.
 ///
 /// # Options
 ///
 /// They follow the path, in any order:
 ///
-/// - `overlay = "x.overlay.toml"`: corrections to what the analysis finds.
+/// - `overlay = "x.overlay.toml"`: corrections to what the analysis finds. Without this option, the file
+///   `NAME.overlay.toml` next to the template applies, if there is one; with `spec`, the one next to the spec.
 /// - `spec = "x.toml"`: the committed spec of this template, which is used instead of an analysis. It is an error if the
 ///   template has changed since the spec was made.
 /// - `tools = "tools.json"`: tools in OpenAI's form that are known at compile time. The module gets a function
@@ -121,7 +123,8 @@ pub fn include_template_parser(input: TokenStream) -> TokenStream {
 /// assert_eq!(message.content, "Hello!");
 /// ```
 ///
-/// The path, the items and the options `overlay`, `tools`, `types` and `runtime` are those of [`include_template_parser!`].
+/// The path, the items and the options `overlay`, `tools`, `types` and `runtime` are those of [`include_template_parser!`]. The
+/// overlay next to the spec, `NAME.overlay.toml`, applies if no other is given.
 ///
 /// # Errors
 ///
@@ -257,14 +260,18 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
     if let Some(runtime) = &arguments.runtime {
         build = build.runtime(quote!(#runtime));
     }
-    let compiled = build.spec().and_then(|spec| Ok((build.tokens_of(&spec)?, partial_warning(&spec, &path))));
-    let (tokens, warning) = compiled.map_err(|error| {
+    let compiled = build.spec_and_overlay().and_then(|(spec, overlay)| {
+        let tokens = build.tokens_of(&spec)?;
+        Ok((tokens, partial_warning(&spec, &path), overlay))
+    });
+    let (tokens, warning, overlay) = compiled.map_err(|error| {
         let at_fault = read.iter().find(|(path, _)| error.path() == Some(path));
         at(at_fault.map_or(&arguments.path, |(_, literal)| literal), error.to_string())
     })?;
     // The compiler tracks included files, so cargo rebuilds the crate when one of them changes.
-    let watched = read.iter().map(|(path, _)| split_variant(path).0);
-    let watched = watched.filter(|path| path.metadata().is_ok_and(|file| file.len() <= LARGEST_WATCHED));
+    let mut watched: Vec<PathBuf> = read.iter().map(|(path, _)| split_variant(path).0).collect();
+    watched.extend(overlay.filter(|_| arguments.overlay.is_none()));
+    let watched = watched.iter().filter(|path| path.metadata().is_ok_and(|file| file.len() <= LARGEST_WATCHED));
     let watched = watched.map(|path| path.display().to_string());
     let warning = warning.map(|text| warning_at(&arguments.path, &text));
     Ok(quote! {
@@ -274,7 +281,7 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
     })
 }
 
-/// Whether a path depends on the module that it stands in.
+/// Whether a path depends on the module that it is in.
 fn is_relative(path: &syn::Path) -> bool {
     path.segments.first().is_some_and(|first| first.ident == "self" || first.ident == "super")
 }

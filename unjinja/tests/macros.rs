@@ -1,6 +1,7 @@
 //! Uses the macros and a build script in a crate outside of the workspace, `satellite/`. Checks where they find files, their options, the
 //! errors that they report at the path literal (`satellite/errors.expected`, which `UPDATE_EXPECT=1` rewrites), the
-//! warning about a partial format, and that cargo rebuilds the crate when a template changes.
+//! warning about a partial format, that cargo rebuilds the crate when a template or its overlay changes, and that the macro and
+//! a build script make the same program.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -137,5 +138,12 @@ fn macros_find_files_report_errors_and_watch_what_they_read() -> Result<(), Fail
     let output = satellite.build(&["--bin", "watched"])?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(satellite.run("watched")?, "b\n", "the program was not rebuilt");
+
+    assert_eq!(satellite.run("corrected")?, "Rain.\n");
+    let overlay = satellite.folder.join("templates/corrected.overlay.toml");
+    fs::write(&overlay, fs::read_to_string(&overlay)?.replace("<|halt|>", "<|stop|>"))?;
+    let output = satellite.build(&["--bin", "corrected"])?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(satellite.run("corrected")?, "Rain.<|halt|>\n", "the program was not rebuilt");
     Ok(())
 }

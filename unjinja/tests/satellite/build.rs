@@ -1,4 +1,4 @@
-//! Compiles one of the templates as a build script does, with types of tools.
+//! Compiles some of the templates as a build script does, with types of tools.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let folder = out.join("templates");
     std::fs::create_dir_all(&folder)?;
-    std::fs::copy("templates/tags.jinja", folder.join("tags.jinja"))?;
+    for file in ["tags.jinja", "corrected.jinja", "corrected.overlay.toml"] {
+        std::fs::copy(format!("templates/{file}"), folder.join(file))?;
+    }
     Templates::new(&folder).tools("typed_tools.json").types().compile(out.join("unjinja.rs"))?;
     Ok(())
 }

@@ -10,7 +10,17 @@ pub mod spec {
 
 /// With an overlay, which changes the end of a turn.
 pub mod overlay {
-    unjinja::include_spec_parser!("plain.toml", overlay = "plain.overlay.toml");
+    unjinja::include_spec_parser!("plain.toml", overlay = "halt.overlay.toml");
+}
+
+/// The overlay next to the spec.
+pub mod beside {
+    unjinja::include_spec_parser!("corrected.toml");
+}
+
+/// Another overlay instead of the one next to the template.
+pub mod instead {
+    unjinja::include_template_parser!("corrected.jinja", overlay = "stop.overlay.toml");
 }
 
 /// With a committed spec, tools known at build time, and the runtime under another name.
@@ -27,6 +37,9 @@ fn main() {
     assert_eq!(spec::parse("Rain.<|stop|>", &Options::new()).content, "Rain.");
     assert_eq!(spec::parse("Rain.<|halt|>", &Options::new()).content, "Rain.<|halt|>");
     assert_eq!(overlay::parse("Rain.<|halt|>", &Options::new()).content, "Rain.");
+    assert_eq!(beside::parse("Rain.<|halt|>", &Options::new()).content, "Rain.");
+    assert_eq!(instead::parse("Rain.<|stop|>", &Options::new()).content, "Rain.");
+    assert_eq!(instead::parse("Rain.<|halt|>", &Options::new()).content, "Rain.<|halt|>");
     assert_eq!(all::tools().len(), 1);
     let options = chat::Options::new().tools(&all::tools());
     let message: chat::Message = all::parse(r#"<call>{"name": "now", "arguments": {}}</call>"#, &options);
