@@ -125,9 +125,10 @@ fn report_here(template: &Template, spec: &FormatSpec, verification: &Verificati
 /// A small conversation with something that the template renders and the spec does not describe, or else that the template
 /// leaves out.
 fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> Option<Shown> {
+    let usual = Carrier::Field(USUAL_FIELD.to_owned());
     let mut carriers = carriers(probe, &[]);
-    if carriers.is_empty() {
-        carriers.extend(Carrier::of_field(USUAL_FIELD));
+    if !carriers.contains(&usual) {
+        carriers.insert(0, usual);
     }
     let offers = spec.capabilities.tools && !spec.capabilities.tool_calls;
     let mut turns = small_turns(spec);
@@ -143,22 +144,29 @@ fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> O
         (turn.reasoning.is_none() || reasons) && (turn.calls.is_empty() || calls)
     };
     let mut lost = None;
-    for switch in std::iter::once(None).chain(switches.iter().map(Some)) {
-        if let Some(switch) = switch {
+    for turn in &turns {
+        let mut refused = None;
+        let more = if turn.reasoning.is_some() { &switches[..] } else { &[] };
+        for switch in std::iter::once(None).chain(more.iter().map(|switch| Some(switch.as_str()))) {
             trials.switch_on(switch);
-            turns.retain(|turn| turn.reasoning.is_some());
-        }
-        for turn in &turns {
             match trials.run(turn, message_of(turn)) {
                 Trial::Failed(failure) => {
                     if let Some(shown) = of_failure(&trials, &failure) {
                         return Some(shown);
                     }
                 }
-                Trial::Lost(why) if is_asked_for(turn) => lost = lost.or_else(|| of_lost(&trials, turn, &why)),
+                Trial::Lost(why) if is_asked_for(turn) => {
+                    let shown = of_lost(&trials, turn, &why);
+                    match why {
+                        // With a switch it may be rendered.
+                        Lost::Refused(_) => refused = refused.or(shown),
+                        _ => lost = lost.or(shown),
+                    }
+                }
                 Trial::Lost(_) | Trial::Held(_) => {}
             }
         }
+        lost = lost.or(refused);
     }
     lost
 }
@@ -316,6 +324,58 @@ mod tests {
         assert_eq!(report.reason, "the template does not render the call");
         assert_eq!(report.rendered, "<assistant></>");
         assert_eq!(report.next, "unjinja analyze t.jinja --suggest");
+        Ok(())
+    }
+
+    #[test]
+    fn a_conversation_that_is_said_to_be_refused_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+        let text = "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}\
+                    {% if m.tool_calls %}{{ raise_exception('no calls') }}{% endif %}<{{ m.role }}>{{ m.content }}</>\
+                    {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+        let found = report(text)?.ok_or("nothing is missing")?;
+        assert_eq!((found.reason.as_str(), found.rendered.as_str()), ("the template refuses it", ""));
+        assert!(found.actual.ends_with("no calls"), "{found}");
+        assert!(Template::parse("t.jinja", text)?.render(&found.conversation).is_err(), "{found}");
+        Ok(())
+    }
+
+    /// The answer comes back, so nothing is wrong with it.
+    #[test]
+    fn reasoning_that_is_switched_on_and_not_rendered_is_shown() -> Result<(), Box<dyn std::error::Error>> {
+        let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+                    {% if add_generation_prompt %}<assistant>{% if enable_thinking %}(thoroughly) {% endif %}{% endif %}";
+        let found = report(text)?.ok_or("nothing is missing")?;
+        assert_eq!(found.reason, "the template does not render the reasoning");
+        assert_eq!(found.rendered, "<assistant>Hello.</>");
+        assert_eq!(found.conversation["messages"][1]["reasoning_content"], "I see.");
+        Ok(())
+    }
+
+    #[test]
+    fn the_conversation_has_the_variables_that_it_needs() -> Result<(), Box<dyn std::error::Error>> {
+        // The arguments are written without anything that ends them.
+        let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if calling %}\
+                    {% for c in m.tool_calls or [] %}<call>{{ c.function.name }}{% for k, v in c.function.arguments.items() %}\
+                    {{ k }} {{ v }}{% endfor %}{% endfor %}{% endif %}</>{% endfor %}\
+                    {% if add_generation_prompt %}<assistant>{% endif %}";
+        let found = report(text)?.ok_or("nothing is missing")?;
+        assert_eq!(found.reason, "the parser reads the call as text");
+        assert_eq!(found.conversation["calling"], true, "{found}");
+        assert!(Template::parse("t.jinja", text)?.render(&found.conversation)?.contains(&found.rendered), "{found}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_report_without_a_conversation_says_so() -> Result<(), Box<dyn std::error::Error>> {
+        let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+                    {% if add_generation_prompt %}<assistant>{% endif %}";
+        let template = Template::parse("t.jinja", text)?;
+        let mut spec = analyze(&template, &Naming::of_file("t.jinja"))?;
+        spec.add_gap(Status::Partial, "something is missing");
+        let found = gap_report(&template, &spec, &verify(&template, &spec, 64, 1), "t.jinja").ok_or("no report")?;
+        assert_eq!(found.conversation, Value::Null);
+        let shown = "something is missing\n  reason       no small conversation shows it\n  next         unjinja explain t.jinja";
+        assert_eq!(found.to_string(), shown);
         Ok(())
     }
 

@@ -255,15 +255,14 @@ impl<'p, 't> Trials<'p, 't> {
     ) -> Self {
         let mut trials =
             Self { probe, parser, spec, style: style_of(style, spec), for_calls, for_reasoning: Vec::new() };
-        if !spec.reasoning.switch.is_empty() {
-            trials.switch_on(&spec.reasoning.switch);
-        }
+        trials.switch_on(None);
         trials
     }
 
-    /// Sets this variable in conversations with reasoning.
-    pub(crate) fn switch_on(&mut self, variable: &str) {
-        self.for_reasoning = vec![(variable.to_owned(), true.into())];
+    /// Sets this variable in conversations with reasoning; without one, the switch of the spec.
+    pub(crate) fn switch_on(&mut self, variable: Option<&str>) {
+        let name = variable.unwrap_or(&self.spec.reasoning.switch);
+        self.for_reasoning = if name.is_empty() { Vec::new() } else { vec![(name.to_owned(), true.into())] };
     }
 
     /// Renders one conversation and parses it back.

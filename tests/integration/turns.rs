@@ -1,5 +1,5 @@
 //! The turns of the corpus: what a template writes for a message must come back as that message, read with the spec that
-//! the analysis derives from this template alone. And a spec must say what it lacks.
+//! the analysis derives from this template alone. And a spec must say what it lacks, with a conversation that shows it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,6 +8,7 @@ use crate::support::grammar::{load, refuses};
 use crate::support::{Failure, corpus};
 use serde_json::{Value, json};
 use unjinja::{Interpreter, Message, Options, Tools, parse};
+use unjinja_analyzer::{GapReport, gap_report, verify};
 use unjinja_codegen::interpreter;
 use unjinja_render::{Origin, Part, RenderOptions, Template};
 use unjinja_spec::{ReasoningMode, Status, ToolFormat};
@@ -156,5 +157,53 @@ fn a_supported_spec_lacks_nothing_that_is_rendered() -> Result<(), Failure> {
     }
     println!("{}", named.join("\n"));
     assert!(wrong.is_empty(), "supported, but the spec has none:\n{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// Whether a report is right about its conversation: it is refused, or it is rendered as the report says, and another text in
+/// the place of what is said to be lost changes nothing.
+fn is_right(template: &Template, report: &GapReport) -> bool {
+    let rendered = template.render(&report.conversation);
+    if report.reason == "the template refuses it" {
+        return rendered.is_err();
+    }
+    let mut other = report.conversation.clone();
+    let message = &mut other["messages"][1];
+    match report.reason.strip_prefix("the template does not render the ") {
+        Some("call") => message["tool_calls"][0]["function"]["name"] = "brobnig".into(),
+        Some("answer") => message["content"] = "Considered.".into(),
+        Some(_) => {
+            for (key, field) in message.as_object_mut().into_iter().flatten() {
+                if !["role", "content", "tool_calls"].contains(&key.as_str()) {
+                    *field = "Considered.".into();
+                }
+            }
+        }
+        None => {}
+    }
+    rendered.is_ok_and(|text| {
+        text.contains(&report.rendered) && template.render(&other).is_ok_and(|unchanged| unchanged == text)
+    })
+}
+
+#[test]
+fn conversations_show_what_reports_say() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let (mut shown, mut silent, mut wrong) = (0, Vec::new(), Vec::new());
+    for ((folder, file), (source, spec)) in specs(&corpus)? {
+        let Some(spec) = spec.filter(|spec| spec.status != Status::Supported) else { continue };
+        let template = Template::parse(&file, &source)?;
+        let report = gap_report(&template, &spec, &verify(&template, &spec, 64, 1), &file).ok_or("no report")?;
+        if report.conversation.is_null() {
+            silent.push(format!("{folder}/{report}"));
+        } else if is_right(&template, &report) {
+            shown += 1;
+        } else {
+            wrong.push(format!("{folder}/{file}: {report}"));
+        }
+    }
+    println!("without a conversation:\n{}", silent.join("\n"));
+    assert!(wrong.is_empty(), "untrue reports:\n{}", wrong.join("\n"));
+    assert!(shown > 15 && silent.len() < 5, "{shown} conversations, {} reports without one", silent.len());
     Ok(())
 }
