@@ -252,9 +252,10 @@ impl Analysed {
     /// The overlay of another model with the same format, if no overlay was applied to this spec.
     fn known_overlay(&self, spec: &FormatSpec) -> Option<KnownOverlay> {
         let name = &spec.template.name;
-        let target = self.sources.get(&spec.template.file)?.overlay();
+        let source = self.sources.get(&spec.template.file)?;
+        let target = source.overlay();
         let is_corrected = self.overlays.iter().any(|(_, corrected, _)| corrected == name) || target.exists();
-        if is_corrected { None } else { KnownOverlay::built_in(spec, &target) }
+        if is_corrected { None } else { KnownOverlay::built_in(source, spec, &target) }
     }
 
     /// The draft of an overlay for a spec.

@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use unjinja_build::name_of;
+use unjinja_build::{Source, name_of};
 use unjinja_spec::{FormatSpec, Overlay, Status, TemplateInfo, diff};
 
 use crate::analyze::Request;
 use crate::failure::{Done, Failure};
 use crate::gaps::KnownOverlay;
-use crate::parser_args::ParserArgs;
+use crate::parser_args::{ParserArgs, read_overlay};
 use crate::report::{Changed, Idle, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
-use crate::{analyze, input, output};
+use crate::{analyze, gaps, input, output};
 
 /// The arguments of `check`.
 #[derive(Args)]
@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         }
     }
     for spec in &mut made.specs {
-        let template = template(&spec.template.file);
+        let (template, source) = (template(&spec.template.file), made.sources.get(&spec.template.file));
         committed.identify(spec);
         let name = spec.template.name.clone();
         let file = committed.file(&name);
@@ -150,7 +150,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             || made.overlays.iter().any(|(_, known, _)| *known == name);
         let is_news = matches!(outcome, Outcome::New | Outcome::Changed(_)) || spec.status != Status::Supported;
         if let (Some(target), false, true) = (&overlay, is_corrected, is_news)
-            && let Some(known) = known_overlay(committed.folder(), spec, target)?
+            && let Some(source) = source
+            && let Some(known) = known_overlay(committed.folder(), source, spec, target)?
         {
             hints.push((name.clone(), known));
         }
@@ -179,15 +180,15 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if arguments.write {
         write(&rows, &made.specs)?;
     }
-    let is_different = |row: &&Row| !matches!(row.outcome, Outcome::Unchanged);
+    let is_left = |row: &&Row| match &row.outcome {
+        Outcome::Unchanged => false,
+        outcome => !(arguments.write && outcome.is_fixed_by_writing()),
+    };
     let is_fixable = |row: &Row| row.file.is_some() && row.outcome.is_fixed_by_writing();
     let command = rows.iter().any(is_fixable).then(|| command(arguments));
     let report = Report { rows, hints, fix: command.filter(|_| !arguments.write) };
     report.print(arguments.format, ui)?;
-    let left = match arguments.write {
-        true => report.rows.iter().filter(is_different).filter(|row| !row.outcome.is_fixed_by_writing()).count(),
-        false => report.differences(),
-    };
+    let left = report.rows.iter().filter(is_left).count();
     if left == 0 {
         return Ok(());
     }
@@ -201,7 +202,12 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 }
 
 /// The overlay of another spec with the same format: of one in the folder, or else of a supported model.
-fn known_overlay(folder: Option<&Path>, spec: &FormatSpec, target: &Path) -> Result<Option<KnownOverlay>, Failure> {
+fn known_overlay(
+    folder: Option<&Path>,
+    source: &Source,
+    spec: &FormatSpec,
+    target: &Path,
+) -> Result<Option<KnownOverlay>, Failure> {
     let hash = spec.format_hash();
     let files = folder.map_or_else(|| Ok(Vec::new()), spec_files)?;
     for (name, path) in files.iter().filter(|(name, path)| *name != spec.template.name && !is_overlay(path)) {
@@ -211,12 +217,14 @@ fn known_overlay(folder: Option<&Path>, spec: &FormatSpec, target: &Path) -> Res
         }
         // A file that cannot be read is reported in its own row.
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        if FormatSpec::migrate(&text, name).is_ok_and(|other| other.spec.format_hash() == hash) {
+        let Ok(other) = FormatSpec::migrate(&text, name) else { continue };
+        let corrected = || Ok::<_, Failure>(read_overlay(&overlay)?.apply(&other.spec)?);
+        if other.spec.format_hash() == hash && corrected().is_ok_and(|corrected| gaps::fits(source, spec, &corrected)) {
             let command = format!("cp {} {}", output::argument(&overlay), output::argument(target));
             return Ok(Some(KnownOverlay { name: name.clone(), command }));
         }
     }
-    Ok(KnownOverlay::built_in(spec, target))
+    Ok(KnownOverlay::built_in(source, spec, target))
 }
 
 fn is_overlay(path: &Path) -> bool {

@@ -5,11 +5,12 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use unjinja_analyzer::{GapReport, Verification, gap_report, verify};
+use unjinja_analyzer::{GapReport, Verification, gap_report, suggest, verify};
 use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
-use unjinja_spec::{FormatSpec, Status};
+use unjinja_spec::{FormatSpec, Overlay, Status, ToolFormat, Tools};
 
 use crate::failure::Done;
+use crate::parser_args::with_built_in_overlay;
 use crate::ui::{FAINT, WARNING, paint};
 use crate::{models, output, visible};
 
@@ -36,7 +37,7 @@ fn argument(source: &Source) -> String {
     }
 }
 
-/// Writes the lines of a report below its template, without the sentence, which stands beside the template.
+/// Writes the lines of a report below its template, without the sentence, which is printed next to the template.
 pub(crate) fn write(out: &mut impl Write, report: &GapReport) -> Done {
     let text = report.to_string();
     let text = visible::lines(&text);
@@ -63,6 +64,26 @@ pub(crate) fn status(spec: &FormatSpec) -> String {
     }
 }
 
+/// Whether the overlay of another spec may correct this one, which has the same format before it is corrected: both must
+/// announce calls in the same way. Models that share the markers of a turn write calls in many ways, so a template that
+/// renders no calls must at least describe them, unless it is the same template. `corrected` is the other spec with its
+/// overlay applied.
+pub(crate) fn fits(source: &Source, spec: &FormatSpec, corrected: &FormatSpec) -> bool {
+    if spec.tools.format != ToolFormat::None || spec.template.sha256 == corrected.template.sha256 {
+        return true;
+    }
+    let announced = |spec: &FormatSpec| {
+        let Tools { format, section_start, per_call_start, .. } = &spec.tools;
+        (*format, section_start.trim().to_owned(), per_call_start.trim().to_owned())
+    };
+    let described = || {
+        let draft = suggest(&source.template().ok()?, spec)?;
+        Overlay::from_toml(&draft.overlay, "the draft").ok()?.apply(spec).ok()
+    };
+    corrected.tools.format != ToolFormat::None
+        && described().is_some_and(|described| announced(&described) == announced(corrected))
+}
+
 /// A known model that writes the format of a template, and whose spec has an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownOverlay {
@@ -74,10 +95,12 @@ pub(crate) struct KnownOverlay {
 
 impl KnownOverlay {
     /// The overlay of a built-in model with the format of this spec, for the file `target`.
-    pub(crate) fn built_in(spec: &FormatSpec, target: &Path) -> Option<Self> {
-        let hash = spec.format_hash();
-        let mut alike = models::by_format(&hash).map(|spec| spec.template);
-        let name = alike.find(|template| models::overlay(&template.sha256).is_some())?.name;
+    pub(crate) fn built_in(source: &Source, spec: &FormatSpec, target: &Path) -> Option<Self> {
+        let is_fitting = |bare: &FormatSpec| {
+            models::overlay(&bare.template.sha256).is_some()
+                && with_built_in_overlay(bare.clone()).is_ok_and(|corrected| fits(source, spec, &corrected.spec))
+        };
+        let name = models::by_format(&spec.format_hash()).find(is_fitting)?.template.name;
         let command = format!("unjinja list --overlay {name} > {}", output::argument(target));
         Some(Self { name, command })
     }

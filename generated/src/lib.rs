@@ -142,8 +142,8 @@ pub fn by_template(text: &str) -> Option<&'static dyn ChatParser> {
 }
 
 /// The parsers whose specs describe this format before their overlays are applied. `hash` is what `FormatSpec::format_hash`
-/// of `unjinja-spec` gives for the analysis of a template. If one of these specs has an overlay, it is likely to correct that
-/// analysis too; see `overlay`.
+/// of `unjinja-spec` gives for the analysis of a template. If one of these specs has an overlay, see `overlay`, and the format
+/// has calls, the overlay is likely to correct that analysis too. Formats without calls are too alike to tell.
 ///
 /// ```
 /// # #[cfg(feature = "all")] {

@@ -8,8 +8,8 @@ use crate::write;
 
 impl FormatSpec {
     /// The SHA-256 of the format, in lower-case hexadecimal digits. Two specs have the same hash if they differ in
-    /// nothing but `template`, `capabilities`, `tokens`, `evidence`, `status` and `gaps`. An overlay that corrects one of
-    /// them is then worth a look for the other.
+    /// nothing but `template`, `capabilities`, `tokens`, `evidence`, `status` and `gaps`. If the format has calls, an overlay
+    /// that corrects one of them is then worth a look for the other.
     ///
     /// The hash of a spec is the same on every machine, and may change with the version of the spec language.
     ///
