@@ -1,5 +1,6 @@
-//! `unjinja analyze`: derives specs from templates and prints one line per template. `check` makes its specs here too, so
-//! that both say the same.
+//! `unjinja analyze`: derives specs from templates and prints one line per template. The spec of a single template is printed
+//! itself; standard output is then the spec alone, so that it can be written to a file. `check` makes its specs here too,
+//! so that both say the same.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -216,7 +217,18 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if arguments.suggest && !as_json {
         suggestions(&analysed, ui)?;
     } else if !as_json {
-        human(&analysed, out)?;
+        match (out, &*analysed.specs) {
+            (None, [spec]) => {
+                if !ui.quiet {
+                    summary(&mut anstream::stderr().lock(), &analysed, spec)?;
+                }
+                std::io::stdout().write_all(spec.to_toml().as_bytes())?;
+            }
+            (_, specs) => {
+                let mut stdout = anstream::stdout().lock();
+                specs.iter().try_for_each(|spec| summary(&mut stdout, &analysed, spec))?;
+            }
+        }
     }
     if let Some(folder) = out {
         for spec in &analysed.specs {
@@ -265,20 +277,14 @@ impl Analysed {
     }
 }
 
-/// Prints a line for each spec, what is missing from it, and the spec itself if it is the only one.
-fn human(analysed: &Analysed, out: Option<&Path>) -> Done {
-    let mut stdout = anstream::stdout().lock();
-    for spec in &analysed.specs {
-        writeln!(stdout, "{}", line(spec))?;
-        if let Some(report) = analysed.report(spec) {
-            gaps::write(&mut stdout, &report)?;
-        }
-        if let Some(known) = analysed.known_overlay(spec) {
-            known.write(&mut stdout)?;
-        }
-        if out.is_none() && analysed.specs.len() == 1 {
-            writeln!(stdout, "\n{}", spec.to_toml().trim_end())?;
-        }
+/// Prints a line about a spec, what is missing from it, and where help may be found.
+fn summary(mut to: &mut impl Write, analysed: &Analysed, spec: &FormatSpec) -> Done {
+    writeln!(to, "{}", line(spec))?;
+    if let Some(report) = analysed.report(spec) {
+        gaps::write(&mut to, &report)?;
+    }
+    if let Some(known) = analysed.known_overlay(spec) {
+        known.write(&mut to)?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! `unjinja grammar`: prints the grammar to which a sampler can constrain a model.
+//! `unjinja grammar`: prints the grammar to which a sampler can constrain a model. Standard output is the grammar alone, so
+//! that an engine can read it from a file; what else the engine has to be told is printed to standard error.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use unjinja_runtime::Tools;
 use crate::arguments::{Engine, Format, Switch};
 use crate::failure::{Done, Failure};
 use crate::parser_args::{self, ReaderArgs};
+use crate::ui::Ui;
 use crate::{input, output, visible};
 
 /// The arguments of `grammar`.
@@ -61,7 +63,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if arguments.jsonl {
         return match (&arguments.templates, arguments.models) {
             (Some(folder), _) => parser_args::lines_of_folder(folder, |line, parser| {
@@ -83,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     let found = |error: GrammarError| Failure::Found(error.to_string());
     let parser = arguments.reader.parser()?;
     let grammar = unjinja_grammar::grammar(parser.program(), tools.as_ref(), &options).map_err(found)?;
-    print(&grammar, arguments.format)
+    print(&grammar, arguments.format, ui)
 }
 
 fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
@@ -113,49 +115,49 @@ fn choice(text: &str) -> ToolChoice {
     }
 }
 
-fn print(grammar: &Grammar, format: Format) -> Done {
+fn print(grammar: &Grammar, format: Format, ui: Ui) -> Done {
     if format == Format::Json {
         return output::json(&row(grammar));
     }
+    for line in notes(grammar) {
+        ui.remark(&line);
+    }
     let mut out = std::io::stdout().lock();
-    let (lazy, whole) = ("the turn from a trigger on", "the whole turn");
-    writeln!(out, "# constrains: {}", if grammar.lazy { lazy } else { whole })?;
-    for trigger in &grammar.triggers {
-        writeln!(out, "# trigger ({}): {}", trigger.kind(), quoted(&json!(trigger.value())))?;
-    }
-    for (what, texts) in [("preserved tokens", &grammar.preserved_tokens), ("stops", &grammar.stops)] {
-        if !texts.is_empty() {
-            writeln!(out, "# {what}: {}", quoted(&json!(texts)))?;
-        }
-    }
-    if !grammar.prefill.is_empty() {
-        writeln!(
-            out,
-            "# feed to the grammar first, because the prompt contains it: {}",
-            quoted(&json!(grammar.prefill))
-        )?;
-    }
-    if let Some(reasoning) = &grammar.reasoning {
-        let open = if reasoning.open { ", open from the beginning" } else { "" };
-        writeln!(
-            out,
-            "# reasoning: from {} to {}{open}",
-            quoted(&json!(reasoning.start)),
-            quoted(&json!(reasoning.end))
-        )?;
-    }
-    for Wider { tool, what } in &grammar.widened {
-        let tool = if tool.is_empty() { "the response" } else { tool };
-        writeln!(out, "{}", visible::line(&format!("# not enforced from the schema of {tool}: {what}")))?;
-    }
-    if grammar.text.is_empty() {
-        writeln!(out, "# there is nothing to constrain")?;
-    }
     out.write_all(grammar.text.as_bytes())?;
     if !grammar.text.is_empty() && !grammar.text.ends_with('\n') {
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// What whoever uses the grammar has to know, one line each.
+fn notes(grammar: &Grammar) -> Vec<String> {
+    let (lazy, whole) = ("the turn from a trigger on", "the whole turn");
+    let mut notes = vec![format!("constrains: {}", if grammar.lazy { lazy } else { whole })];
+    let triggers = grammar.triggers.iter();
+    notes.extend(triggers.map(|trigger| format!("trigger ({}): {}", trigger.kind(), quoted(&json!(trigger.value())))));
+    for (what, texts) in [("preserved tokens", &grammar.preserved_tokens), ("stops", &grammar.stops)] {
+        if !texts.is_empty() {
+            notes.push(format!("{what}: {}", quoted(&json!(texts))));
+        }
+    }
+    if !grammar.prefill.is_empty() {
+        let prefill = quoted(&json!(grammar.prefill));
+        notes.push(format!("feed to the grammar first, because the prompt contains it: {prefill}"));
+    }
+    if let Some(reasoning) = &grammar.reasoning {
+        let [start, end] = [&reasoning.start, &reasoning.end].map(|marker| quoted(&json!(marker)));
+        let open = if reasoning.open { ", open from the beginning" } else { "" };
+        notes.push(format!("reasoning: from {start} to {end}{open}"));
+    }
+    for Wider { tool, what } in &grammar.widened {
+        let tool = if tool.is_empty() { "the response" } else { tool };
+        notes.push(visible::line(&format!("not enforced from the schema of {tool}: {what}")));
+    }
+    if grammar.text.is_empty() {
+        notes.push("there is nothing to constrain".to_owned());
+    }
+    notes
 }
 
 /// A special token from `TEXT` or `TEXT=ID`. A text may hold the character `=`. If it ends in `=` and a word, the word is taken

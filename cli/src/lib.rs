@@ -203,7 +203,7 @@ fn dispatch(command: &Command, ui: Ui) -> Done {
         Command::Verify(arguments) => verify::run(arguments, ui),
         Command::Render(arguments) => render::run(arguments),
         Command::Parse(arguments) => parse::run(arguments, ui),
-        Command::Grammar(arguments) => grammar::run(arguments),
+        Command::Grammar(arguments) => grammar::run(arguments, ui),
         Command::Codegen(arguments) => codegen::run(arguments, ui),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Lint(arguments) => lint::run(arguments, ui),

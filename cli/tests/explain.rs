@@ -193,18 +193,20 @@ fn balanced(page: &str) -> Result<(), Failure> {
 #[test]
 fn comparisons_are_logged_as_they_run() -> Result<(), Failure> {
     let template = "templates/hermes.jinja";
-    let silent = unjinja(&["analyze", template])?;
+    let silent = unjinja(&["analyze", "--quiet", template])?;
     assert!(silent.stderr.is_empty());
-    let spoken = unjinja(&["analyze", "-v", template])?;
+    let spoken = unjinja(&["analyze", "--quiet", "-v", template])?;
     assert_eq!(silent.stdout, spoken.stdout, "the log is on standard error");
     let log = String::from_utf8(spoken.stderr)?;
     assert!(log.lines().all(|line| line.starts_with("hermes.jinja: ")), "{log}");
     let two = log.lines().find(|line| line.starts_with("hermes.jinja: T2 one call | two calls: ")).ok_or("no T2")?;
     assert!(two.contains("tools.per_call_start = \"\\n<tool_call>\\n\""), "{two}");
     // The variable does the same, and every command that analyses has it.
-    for arguments in
-        [&["verify", "--count", "2", template][..], &["codegen", template], &["grammar", "--template", template]]
-    {
+    for arguments in [
+        &["verify", "--count", "2", template][..],
+        &["codegen", template],
+        &["grammar", "--quiet", "--template", template],
+    ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
         let output = command.args(arguments).env("UNJINJA_LOG", "1").current_dir(root()).output()?;
         assert_eq!(String::from_utf8(output.stderr)?, log, "{arguments:?}");

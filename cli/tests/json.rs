@@ -171,6 +171,18 @@ fn place() -> Result<Place, Failure> {
     Ok(place)
 }
 
+/// What a command prints for an engine is JSON, not only with `--format json`.
+#[test]
+fn a_structural_tag_is_one_document() -> Result<(), Failure> {
+    let place = support::place("json", "tag")?;
+    place.write("hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
+    let command = "unjinja grammar --template hermes.jinja --tool-choice required --for xgrammar > tag.json";
+    assert_eq!(place.run(command, b"")?.code, 0);
+    let tag: Value = serde_json::from_str(&place.read("tag.json")?)?;
+    assert_eq!(tag["type"], "structural_tag");
+    Ok(())
+}
+
 fn schemas() -> Result<Vec<(String, Value)>, Failure> {
     let mut schemas = Vec::new();
     for entry in fs::read_dir(root().join("docs/json"))? {
