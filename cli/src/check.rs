@@ -11,7 +11,7 @@ use crate::analyze::Request;
 use crate::failure::{Done, Failure};
 use crate::gaps::KnownOverlay;
 use crate::parser_args::{ParserArgs, read_overlay};
-use crate::report::{Changed, Idle, Outcome, Report, ReportFormat, Row};
+use crate::report::{Changed, FailOn, Idle, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
 use crate::{analyze, gaps, input, output};
 
@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// Write specs that are missing or different, and remove those without a template. Overlays are never written.
     #[arg(long, conflicts_with = "model")]
     write: bool,
+    /// With which differences the exit code is 1.
+    #[arg(long, value_enum, value_name = "EFFECT", default_value = "informational")]
+    fail_on: FailOn,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: ReportFormat,
@@ -198,6 +201,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         (None, Some(_)) => format!("{} from the built-in spec", counted("difference")),
         (None, None) => format!("{} that `--write` cannot fix", counted("problem")),
     };
+    if !report.rows.iter().filter(is_left).any(|row| arguments.fail_on.includes(&row.outcome)) {
+        ui.remark(&message);
+        return Ok(());
+    }
     Err(if made.unreadable { Failure::Input(message) } else { Failure::Found(message) })
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use unjinja_spec::diff;
 
 use crate::failure::{Done, Failure};
-use crate::report::{Changed, Outcome, Report, ReportFormat, Row};
+use crate::report::{Changed, FailOn, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
 use crate::{input, parser_args};
 
@@ -17,9 +17,12 @@ pub(crate) struct Arguments {
     old: PathBuf,
     /// The new spec.
     new: PathBuf,
-    /// Apply the overlays beside the specs (NAME.overlay.toml) before comparing.
+    /// Apply the overlays next to the specs (NAME.overlay.toml) before comparing.
     #[arg(long)]
     overlays: bool,
+    /// With which differences the exit code is 1.
+    #[arg(long, value_enum, value_name = "EFFECT", default_value = "informational")]
+    fail_on: FailOn,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: ReportFormat,
@@ -42,8 +45,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let row = Row { name: new.template.name.clone(), template: None, file: Some(arguments.old.clone()), outcome };
     let report = Report { rows: vec![row], hints: Vec::new(), fix: None };
     report.print(arguments.format, ui)?;
-    match report.differences() {
-        0 => Ok(()),
-        _ => Err(Failure::Found("the specs differ".to_owned())),
+    if report.rows.iter().any(|row| arguments.fail_on.includes(&row.outcome)) {
+        return Err(Failure::Found("the specs differ".to_owned()));
     }
+    Ok(())
 }

@@ -75,7 +75,7 @@ enum Command {
     Analyze(analyze::Arguments),
     /// Make the specs again and compare them with the committed ones.
     #[command(
-        after_help = "Examples:\n  unjinja check templates --specs specs                    # what changed, and what breaks?\n  unjinja check templates --specs specs --write            # accept the changes\n  unjinja check templates --specs specs --format github    # annotations in a workflow\n  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\""
+        after_help = "Examples:\n  unjinja check templates --specs specs                    # what changed, and what breaks?\n  unjinja check templates --specs specs --write            # accept the changes\n  unjinja check templates --specs specs --fail-on breaking # fail if deployed parsers break\n  unjinja check templates --specs specs --format github    # annotations in a workflow\n  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\""
     )]
     Check(check::Arguments),
     /// Show what changed between two specs, and whether it breaks parsers.

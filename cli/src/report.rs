@@ -28,6 +28,30 @@ pub(crate) enum ReportFormat {
     Markdown,
 }
 
+/// Which differences make a command fail.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Any difference.
+    Informational,
+    /// Changes of the format, and templates without a committed spec.
+    Compatible,
+    /// Changes with which a parser that was built before reads some turn wrongly, templates and specs that cannot be read, and
+    /// specs without a template.
+    Breaking,
+}
+
+impl FailOn {
+    /// Whether the command fails because of this outcome.
+    pub(crate) fn includes(self, outcome: &Outcome) -> bool {
+        let least = match self {
+            FailOn::Informational => Effect::Informational,
+            FailOn::Compatible => Effect::Compatible,
+            FailOn::Breaking => Effect::Breaking,
+        };
+        outcome.severity().is_some_and(|severity| severity >= least)
+    }
+}
+
 /// The result of a comparison.
 pub(crate) struct Report {
     /// One row per spec, and one per overlay with a problem.
@@ -117,6 +141,18 @@ impl Outcome {
         match self {
             Outcome::Changed(changed) => Some(changed.worst().unwrap_or(Effect::Informational)),
             _ => None,
+        }
+    }
+
+    /// How bad the difference is, by the words for changes of a spec; `None` if there is none. Where no parser can be made any
+    /// more, or nobody can tell, it is breaking.
+    pub(crate) fn severity(&self) -> Option<Effect> {
+        match self {
+            Outcome::Unchanged => None,
+            Outcome::Changed(_) => self.effect(),
+            Outcome::Idle(_) => Some(Effect::Informational),
+            Outcome::New => Some(Effect::Compatible),
+            Outcome::Unreadable(_) | Outcome::Broken(_) | Outcome::Gone => Some(Effect::Breaking),
         }
     }
 

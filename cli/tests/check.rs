@@ -39,7 +39,7 @@ impl Committed {
     /// Changes the template's text.
     fn edit(&self, from: &str, to: &str) -> Result<(), Failure> {
         let text = self.place.read(&self.template)?;
-        assert!(text.contains(from), "{from:?} does not stand in the template");
+        assert!(text.contains(from), "{from:?} is not in the template");
         self.place.write(&self.template, text.replace(from, to).as_bytes())
     }
 }
@@ -312,5 +312,32 @@ fn two_templates_of_one_name_are_reported() -> Result<(), Failure> {
     let said = committed.place.run("unjinja check templates more --specs specs", b"")?;
     assert_eq!(said.code, 1);
     assert!(said.stdout.contains("its spec would be called `hermes`, like that of hermes.jinja"), "{}", said.stdout);
+    Ok(())
+}
+
+#[test]
+fn what_fails_a_check_can_be_chosen() -> Result<(), Failure> {
+    let committed = Committed::new("fail_on", "hermes")?;
+    let codes = || -> Result<Vec<i32>, Failure> {
+        let levels = ["", "--fail-on informational", "--fail-on compatible", "--fail-on breaking"];
+        levels.iter().map(|level| Ok(committed.check(level)?.code)).collect()
+    };
+    assert_eq!(codes()?, [0, 0, 0, 0]);
+    let hermes = committed.place.read("templates/hermes.jinja")?;
+    committed.place.write("templates/hermes.jinja", format!("{{# New. #}}{hermes}").as_bytes())?;
+    assert_eq!(codes()?, [1, 1, 0, 0]);
+    let said = committed.check("--fail-on breaking")?;
+    assert!(said.stderr.starts_with("1 difference; to accept: unjinja check "), "{}", said.stderr);
+    // A template without a spec breaks no parser; one that does not work does.
+    committed.place.write("templates/other.jinja", hermes.as_bytes())?;
+    assert_eq!(codes()?, [1, 1, 1, 0]);
+    committed.place.write("templates/other.jinja", b"{{")?;
+    assert_eq!(codes()?, [1, 1, 1, 1]);
+    committed.place.write("templates/other.jinja", hermes.as_bytes())?;
+    committed.edit("tool_call>", "call>")?;
+    assert_eq!(codes()?, [1, 1, 1, 1]);
+    let diff = "unjinja diff specs/hermes.toml changed/hermes.toml --fail-on breaking";
+    committed.place.run("unjinja analyze templates/hermes.jinja -o changed", b"")?;
+    assert_eq!(committed.place.run(diff, b"")?.code, 1);
     Ok(())
 }

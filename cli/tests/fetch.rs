@@ -3,8 +3,10 @@
 
 use std::error::Error;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::support::hub::{Answer, Hub};
+use crate::support::workflow;
 use serde_json::{Value, json};
 use unjinja_testkit::commands::{Place, Said};
 use unjinja_testkit::root;
@@ -405,6 +407,106 @@ fn analyze_and_check_read_the_manifest() -> Done {
     assert_eq!(scene.place.run("unjinja analyze out --sources sources.toml -o specs", b"")?.code, 0);
     let spec = scene.place.read("specs/hermes.toml")?;
     assert!(spec.contains("end = \"<end>\"\n") && spec.contains("eos = \"<end>\"\n"), "{spec}");
+    Ok(())
+}
+
+/// A repository on loopback that follows `docs/watch-templates.md`, and a program in the place of `gh` that keeps a record.
+#[cfg(unix)]
+struct Watched {
+    folder: PathBuf,
+    environment: Vec<(&'static str, String)>,
+    steps: Vec<workflow::Step>,
+}
+
+#[cfg(unix)]
+impl Watched {
+    /// Commits what the page says.
+    fn new(hub: &Hub, manifest: &str) -> Result<Self, Box<dyn Error>> {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let place = crate::support::place("fetch", "watched")?;
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fetch/watched");
+        let gh = "#!/bin/sh\necho \"$1 $2 $3\" >> \"$HOME/gh.txt\"\ncase $2 in\n\
+                  list) if [ -e \"$HOME/opened\" ]; then echo 7; fi;;\ncreate) touch \"$HOME/opened\";;\nesac\n";
+        place.write("bin/gh", gh.as_bytes())?;
+        fs::set_permissions(folder.join("bin/gh"), fs::Permissions::from_mode(0o755))?;
+        symlink(env!("CARGO_BIN_EXE_unjinja"), folder.join("bin/unjinja"))?;
+        let path = std::env::var("PATH")?;
+        let environment = vec![
+            ("PATH", format!("{}:{path}", folder.join("bin").display())),
+            ("HOME", folder.display().to_string()),
+            ("HF_HOME", folder.join("hf_home").display().to_string()),
+            ("HF_ENDPOINT", hub.endpoint()),
+            ("NO_PROXY", "127.0.0.1".to_owned()),
+            ("GITHUB_STEP_SUMMARY", folder.join("summary.md").display().to_string()),
+        ];
+        let page = fs::read_to_string(root().join("docs/watch-templates.md"))?;
+        let steps = workflow::steps(workflow::block(&page, "yaml")?);
+        let watched = Self { folder, environment, steps };
+        place.write("repository/sources.toml", manifest.as_bytes())?;
+        let setup = "git init -q -b main . && git config user.name a && git config user.email a@b";
+        watched.shell("repository", setup)?;
+        watched.shell("repository", workflow::block(&page, "sh")?)?;
+        let commit = "git add . && git commit -qm specs && git clone -q --bare . ../origin.git";
+        watched.shell("repository", commit)?;
+        Ok(watched)
+    }
+
+    fn shell(&self, folder: &str, script: &str) -> Result<String, Box<dyn Error>> {
+        let mut command = std::process::Command::new("bash");
+        command.args(["-e", "-c", script]).current_dir(self.folder.join(folder));
+        let output = command.envs(self.environment.iter().map(|(name, value)| (name, value))).output()?;
+        let said = String::from_utf8([output.stdout, output.stderr].concat())?;
+        if output.status.success() { Ok(said) } else { Err(format!("{script}: {said}").into()) }
+    }
+
+    /// Runs the workflow on a new checkout. Returns whether it succeeds, what it printed, and what was asked of `gh`.
+    fn day(&self, name: &str) -> Result<(bool, String, String), Box<dyn Error>> {
+        let _ = fs::remove_file(self.folder.join("gh.txt"));
+        let _ = fs::remove_file(self.folder.join("summary.md"));
+        self.shell(".", &format!("git clone -q origin.git {name}"))?;
+        let (is_well, printed) = workflow::run(&self.steps, &self.folder.join(name), &self.environment)?;
+        let summary = fs::read_to_string(self.folder.join("summary.md"))?;
+        let asked = fs::read_to_string(self.folder.join("gh.txt")).unwrap_or_default();
+        Ok((is_well, printed + &summary, asked))
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_workflow_of_the_page_watches_templates() -> Done {
+    let hub = Hub::start()?;
+    let hermes = fs::read_to_string(root().join("templates/hermes.jinja"))?;
+    let ending = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{{ eos_token }}{% endfor %}\
+                  {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let put = |model: &str, answer: Answer| hub.put(&format!("org/{model}"), "main", "chat_template.jinja", answer);
+    put("hermes", file(&hermes));
+    put("ending", file(ending));
+    put("plain", file(OTHER));
+    let manifest = [entry("hermes", ""), entry("ending", "eos_token = \"<end>\""), entry("plain", "")].concat();
+    let watched = Watched::new(&hub, &manifest)?;
+    assert_eq!(watched.steps.len(), 5, "{:?}", watched.steps);
+
+    let (is_well, printed, asked) = watched.day("unchanged")?;
+    assert!(is_well && printed.contains("### Format specs: 3 unchanged\n") && asked.is_empty(), "{printed}{asked}");
+    assert_eq!(watched.shell("origin.git", "git branch --list 'templates*'")?, "");
+
+    // A changed comment breaks nothing, and is proposed all the same.
+    put("hermes", file(&format!("{{# New. #}}{hermes}")));
+    let (is_well, printed, asked) = watched.day("comment")?;
+    assert!(is_well && printed.contains("### Format specs: 1 changed, 2 unchanged\n"), "{printed}");
+    assert_eq!(asked, "pr list --head\npr create --head\n", "{printed}");
+    let proposed = watched.shell("origin.git", "git diff --stat=200 main templates-upstream")?;
+    assert!(proposed.contains("specs/hermes.toml") && proposed.contains("2 files changed"), "{proposed}");
+
+    // A model that cannot be read stops no other, and the pull request remains the same.
+    put("hermes", file(&hermes.replace("tool_call>", "call>")));
+    put("plain", Answer::Status(403, "GatedRepo"));
+    let (is_well, printed, asked) = watched.day("breaking")?;
+    assert!(!is_well && printed.contains("error: plain: "), "{printed}");
+    assert!(printed.contains("::error file=specs/hermes.toml,") && printed.contains("changed, breaking"), "{printed}");
+    assert_eq!(asked, "pr list --head\npr edit 7\n", "{printed}");
+    assert_eq!(watched.shell("origin.git", "git rev-list --count main..templates-upstream")?, "1\n");
     Ok(())
 }
 

@@ -48,25 +48,3 @@ fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
     }
     Ok(())
 }
-
-/// The commands of the workflow in `docs/watch-templates.md` run.
-#[test]
-fn the_workflow_that_watches_templates_is_understood() -> Result<(), Box<dyn Error>> {
-    let page = fs::read_to_string(root().join("docs/watch-templates.md"))?;
-    let workflow = page.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```")).ok_or("no workflow")?.0;
-    let place = crate::support::place("new_model", "workflow")?;
-    place.write("templates/hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
-    place.write("specs/.keep", b"")?;
-    place.write("sources.toml", b"[[source]]\nname = \"hermes\"\nnot_fetched = \"our own\"\n")?;
-    let commands =
-        workflow.lines().filter_map(|line| line.split_once("unjinja ").filter(|(before, _)| !before.contains("cargo")));
-    let mut codes = Vec::new();
-    for (_, command) in commands {
-        let command = command.split(['>', '|']).next().unwrap_or_default();
-        codes.push(place.run(&format!("unjinja {command}"), b"")?.code);
-    }
-    // Fetched, compared twice with specs that are not there yet, written.
-    assert_eq!(codes, if cfg!(feature = "fetch") { [0, 1, 1, 0] } else { [2, 1, 1, 0] });
-    assert!(place.read("specs/hermes.toml").is_ok());
-    Ok(())
-}

@@ -4,6 +4,8 @@
 pub mod hub;
 #[cfg(all(feature = "serve", unix))]
 pub mod upstream;
+#[cfg(feature = "fetch")]
+pub mod workflow;
 
 use std::path::Path;
 
