@@ -510,6 +510,37 @@ fn the_workflow_of_the_page_watches_templates() -> Done {
     Ok(())
 }
 
+/// The commands of CONTRIBUTING.md, in a copy of what they change.
+#[test]
+fn a_model_can_be_added_without_the_corpus() -> Done {
+    let generated = root().join("generated");
+    let manifest = fs::read_to_string(generated.join("sources.toml"))? + "\n" + &entry("robin", "");
+    let scene = Scene::new("add_a_model", "")?;
+    scene.place.write("generated/sources.toml", manifest.as_bytes())?;
+    scene.place.write("generated/Cargo.toml", &fs::read(generated.join("Cargo.toml"))?)?;
+    for one in fs::read_dir(generated.join("specs"))? {
+        let one = one?;
+        scene.place.write(&format!("generated/specs/{}", one.file_name().to_string_lossy()), &fs::read(one.path())?)?;
+    }
+    let hermes = fs::read_to_string(root().join("templates/hermes.jinja"))?;
+    scene.hub.put("org/robin", "main", "chat_template.jinja", file(&hermes));
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md"))?;
+    let section =
+        page.split_once("## Add a model").and_then(|(_, rest)| rest.split_once("\n## ")).ok_or("no section")?.0;
+    let endpoint = scene.hub.endpoint();
+    let mut count = 0;
+    for command in section.lines().filter_map(|line| line.trim().strip_prefix("cargo run -p unjinja-cli -- ")) {
+        count += 1;
+        let said = scene.place.run(&format!("HF_ENDPOINT={endpoint} unjinja {command}"), b"")?;
+        assert_eq!(said.code, 0, "{command}: {}{}", said.stdout, said.stderr);
+    }
+    assert_eq!(count, 3, "{section}");
+    assert!(scene.place.read("generated/specs/robin.toml")?.contains("source = \"org/robin\"\n"));
+    assert!(scene.place.read("generated/src/models/robin.rs")?.contains("<tool_call>"));
+    assert!(scene.place.read("generated/Cargo.toml")?.contains("\nrobin = []\n"));
+    Ok(())
+}
+
 fn has_the_documented_shape(rows: &Value) -> Done {
     let schema = serde_json::from_str(&fs::read_to_string(root().join("docs/json/fetch.schema.json"))?)?;
     let validator = jsonschema::validator_for(&schema)?;
