@@ -14,7 +14,7 @@ use crate::support::{Failure, files_below, root};
 const MAX_LINES: usize = 600;
 
 /// Generated code: not written by hand, so it may be long, and it imports the runtime only.
-const GENERATED: &str = "generated/src/models";
+const GENERATED: [&str; 2] = ["generated/src/models", "generated/src/models.rs"];
 
 /// A module, from the crate's root: `["value", "types"]` for `src/value/types.rs`, nothing for the root itself.
 type Module = Vec<String>;
@@ -25,7 +25,7 @@ type Imports = BTreeMap<Module, BTreeSet<Module>>;
 /// The hand-written files of the project.
 fn sources() -> Result<Vec<PathBuf>, Failure> {
     let mut files = files_below(root(), "rs")?;
-    files.retain(|file| !file.starts_with(root().join(GENERATED)));
+    files.retain(|file| !GENERATED.iter().any(|folder| file.starts_with(root().join(folder))));
     Ok(files)
 }
 
