@@ -100,7 +100,7 @@ pub(crate) fn is_counterpart(open: &str, end: &str) -> bool {
 }
 
 /// The tag that closes what an opening tag opens: `</x>` for `<x>` and `<x a="b">`, `[/X]` for `[X]`, `<|end_x|>` for
-/// `<|start_x|>`. `None` for a tag that closes something itself.
+/// `<|start_x|>`, `<x|>` for `<|x>`. `None` for a tag that closes something itself.
 pub(crate) fn closing_tag(open: &str) -> Option<String> {
     let is_word = |word: &&str| !word.is_empty();
     let words = || open.split(|c: char| !c.is_alphanumeric()).filter(is_word);
@@ -114,6 +114,16 @@ pub(crate) fn closing_tag(open: &str) -> Option<String> {
         }
     }
     let (bracket, name) = open.split_at(open.find(char::is_alphanumeric)?);
+    // A bar on one side only: it tells the opening tag from the closing one.
+    let is_bar = |c: char| matches!(c, '|' | '｜');
+    let inner = name.trim_end_matches(['>', ']']);
+    match (bracket.find(is_bar), inner.ends_with(is_bar)) {
+        (None, true) => return None,
+        (Some(bar), false) => {
+            return Some(format!("{}{inner}{}{}", &bracket[..bar], &bracket[bar..], &name[inner.len()..]));
+        }
+        _ => {}
+    }
     // An attribute belongs to the opening tag only.
     let Some((name, _)) = name.split_once(char::is_whitespace) else { return Some(format!("{bracket}/{name}")) };
     let brackets = open.char_indices().rev().map(|(at, _)| at).take(bracket.chars().count());
@@ -168,11 +178,12 @@ mod tests {
             ("<|begin_of_thought|>", "<|end_of_thought|>"),
             ("<|thought_start|>", "<|thought_end|>"),
             ("<｜Begin▁think｜>", "<｜end▁think｜>"),
+            ("<|think>", "<think|>"),
         ];
         for (open, end) in pairs {
             assert_eq!(closing_tag(open).as_deref(), Some(end), "{open}");
         }
-        for other in ["</think>", "[/THINK]", "<|END_THINKING|>", "<|no_think|>", "<||>"] {
+        for other in ["</think>", "[/THINK]", "<|END_THINKING|>", "<think|>", "<|no_think|>", "<||>"] {
             assert_eq!(closing_tag(other), None, "{other}");
         }
     }

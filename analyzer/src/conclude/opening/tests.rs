@@ -100,6 +100,7 @@ fn what_a_prompt_opens_is_closed_by_its_counterpart() -> Result<(), Failure> {
         ("<|START_THINKING|>", "<|END_THINKING|>"),
         ("<|begin_of_thought|>", "<|end_of_thought|>"),
         ("<seed:think>", "</seed:think>"),
+        ("<|think>", "<think|>"),
     ];
     for (open, end) in cases {
         for layout in ["", "\\n"] {
@@ -120,7 +121,7 @@ fn what_a_prompt_opens_is_closed_by_its_counterpart() -> Result<(), Failure> {
 /// What a prompt adds is not always an opener of reasoning.
 #[test]
 fn other_ends_of_prompts_open_nothing() -> Result<(), Failure> {
-    for end in ["<|no_think|>", "<answer>", "<think></think>", "</think>", "Thinking"] {
+    for end in ["<|no_think|>", "<answer>", "<think></think>", "</think>", "<think|>", "Thinking"] {
         let source = format!(
             "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endfor %}}\
              {{% if add_generation_prompt %}}<|assistant|>{end}{{% endif %}}"
