@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Where broken markup goes: into the content, or into a part of its own.
     #[arg(long, value_enum, default_value = "content", value_name = "WHERE")]
     unparsed: Where,
-    /// Report a second tool call as a problem.
+    /// Take a second tool call for broken markup, with a diagnostic.
     #[arg(long)]
     no_parallel: bool,
     /// Print each piece as soon as it arrives.

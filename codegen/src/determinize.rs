@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use unjinja_runtime::abi_3::{
-    Action, Channel, Confirm, Hole, Marker, Markers, NameKind, NextName, Origin, State, StateId, Transition,
+    Action, Channel, Confirm, Hole, InText, Marker, Markers, NameKind, NextName, Origin, State, StateId, Transition,
     is_special_token,
 };
 
@@ -242,6 +242,7 @@ impl Builder {
             Key::Hole(hole) => {
                 let reads = self.graph.holes[hole].reads.clone();
                 let closure = self.graph.closure(self.targets[hole], self.last);
+                self.states[index].hole = Some(reads.clone());
                 match reads {
                     Hole::Json | Hole::Python | Hole::Literal(_) | Hole::Object(_) => {
                         let (actions, next) = self.target(self.targets[hole]);
@@ -264,7 +265,6 @@ impl Builder {
                         }
                     }
                 }
-                self.states[index].hole = Some(reads);
             }
             Key::Node(node) => {
                 let closure = self.graph.closure(node, self.last);
@@ -278,6 +278,11 @@ impl Builder {
                 self.states[index].end = closure.end.clone().map(Cow::Owned);
             }
         }
+    }
+
+    /// Whether a state reads plain text.
+    fn is_text(&self, index: usize) -> bool {
+        matches!(self.states[index].hole, Some(Hole::Text(_)))
     }
 
     /// Sets the markers of a state. Each continuation is a literal with the actions before it and the node after it.
@@ -303,7 +308,7 @@ impl Builder {
                 names = next.1;
                 Confirm::Next(next.0.into_iter().map(Cow::Owned).collect())
             } else if literal.confirm {
-                Confirm::Next(self.cores_after(to, literal.peek).into_iter().map(Cow::Owned).collect())
+                Confirm::Next(self.cores_after(to, &literal).into_iter().map(Cow::Owned).collect())
             } else {
                 Confirm::Nothing
             };
@@ -316,6 +321,8 @@ impl Builder {
                 named: literal.named,
                 names: names.into(),
                 line: literal.line,
+                // Elsewhere only markers may come, or it ends a value.
+                in_text: if self.is_text(index) { literal.in_text } else { InText::Marker },
             };
             let transition = transition(literal.key.as_str(), actions, next, literal.origin);
             let ends = |marker: &Marker| marker.confirm.is_end();
@@ -409,9 +416,12 @@ impl Builder {
         }
     }
 
-    /// The texts that may come at a node. With `in_brace`, those that may come after the opening brace, which is not
-    /// yet consumed.
-    fn cores_after(&self, node: usize, in_brace: bool) -> Vec<String> {
+    /// The texts that may come at a node, which follows a marker. If the marker is an opening brace that is not yet consumed,
+    /// those that may come after it.
+    fn cores_after(&self, node: usize, marker: &Literal) -> Vec<String> {
+        let in_brace = marker.peek;
+        // A server may pass on the token that ends a text. An answer is closed before it.
+        let closes_answer = marker.key == MarkerKey::ContentEnd;
         let mut cores: Vec<String> = Vec::new();
         let closure = self.graph.closure(node, self.last);
         for (_, hole, _) in &closure.holes {
@@ -426,8 +436,9 @@ impl Builder {
             cores.push("{".to_owned());
         }
         for (_, literal, _) in &closure.literals {
-            let Literal { key, core, named, origin, .. } = &self.graph.literals[*literal];
-            if *origin == Origin::Recovery && *key != MarkerKey::ArgumentsPunctuation {
+            let Literal { key, core, named, origin, role, .. } = &self.graph.literals[*literal];
+            let ends_text = closes_answer && *role == Role::TurnEnd;
+            if *origin == Origin::Recovery && *key != MarkerKey::ArgumentsPunctuation && !ends_text {
                 continue;
             }
             // What stands before the name is enough.

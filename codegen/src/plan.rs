@@ -3,7 +3,7 @@
 //! It is the step between a spec and a [`Program`](unjinja_runtime::Program): lowering writes it, and it is then made
 //! deterministic. No back end reads it. It must not know what a spec is.
 
-use unjinja_runtime::abi_3::{self as program, Action, Origin};
+use unjinja_runtime::abi_3::{self as program, Action, InText, Origin};
 use unjinja_spec::MarkerKey;
 
 /// The grammar of one assistant turn of a format.
@@ -70,6 +70,8 @@ pub struct Literal {
     pub peek: bool,
     /// Whether it counts only at the start of a line.
     pub line: bool,
+    /// What it is where text comes before it.
+    pub in_text: InText,
     /// Where in the core the name of the open argument stands, if it stands there; an offset in bytes.
     pub named: Option<usize>,
     /// Whether a template writes it.

@@ -321,7 +321,7 @@ impl<'a> Turn<'a> {
                     None => self.markers(at, node),
                     Some(Hole::Text(_)) if self.text_is_over(at) => self.after(at, node),
                     Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => self.response(at),
-                    Some(Hole::Text(_)) => self.text_alternatives(NodeKey::Text(at, 0), 0),
+                    Some(Hole::Text(_)) => self.text_from_its_start(at),
                     Some(Hole::Name) => self.name(at),
                     Some(Hole::Id) => self.any_name(at),
                     Some(Hole::ArgumentName) => self.argument_name(at),

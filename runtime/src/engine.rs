@@ -10,6 +10,7 @@
 //! | `token_counts` | how many tokens became text of the answer and of reasoning |
 //! | `speculation` | text that is held back until it is certain that it is a call |
 //! | `call_builder` | the open call: its name, id and arguments |
+//! | `refusal` | the text of a call that the caller ruled out |
 //! | `value_readers` | the readers of values, and which of them is in the middle of one |
 //! | `emitter` | text and JSON become events, in whole characters |
 //! | `memory` | all of these parts together: what a parser keeps between two pushes |
@@ -41,6 +42,7 @@ mod pieces;
 pub(crate) mod place;
 mod read_object;
 mod read_values;
+mod refusal;
 mod search;
 mod special_tokens;
 mod speculation;

@@ -192,7 +192,8 @@ pub enum DiagnosticKind {
     InvalidUtf8,
     /// An argument has none of the types that the tool's schema allows. The detail is the argument's name.
     ArgumentTypeMismatch,
-    /// A second call came, but parallel calls were off.
+    /// A second call came, but parallel calls were off. It is broken markup, and no call of the message. The detail is the
+    /// tool's name.
     ParallelCall,
     /// Markup of a call broke off before the call's name. The detail is the marker that it begins with.
     AbandonedCall,
@@ -215,6 +216,9 @@ pub enum DiagnosticKind {
     RepeatedTool,
     /// The arguments are a text that holds JSON, and no JSON object. They were delivered as the JSON in the text.
     ArgumentsAsText,
+    /// A call came of a tool that may not be called; see [`Options::callable`](crate::Options::callable). It is broken markup, and
+    /// no call of the message. The detail is the tool's name.
+    ForbiddenCall,
     /// The answer looks like a call whose special tokens were removed before it was parsed. The detail is the name of the tool,
     /// and how the text goes on.
     StrippedTokens,
@@ -240,7 +244,15 @@ impl fmt::Display for Diagnostic {
             DiagnosticKind::ArgumentTypeMismatch => {
                 write!(f, "the argument `{detail}` has none of the types that the tool's schema allows")
             }
-            DiagnosticKind::ParallelCall => f.write_str("there is more than one call, though parallel calls are off"),
+            DiagnosticKind::ParallelCall => {
+                write!(
+                    f,
+                    "there is more than one call, though parallel calls are off: the call of `{detail}` is broken markup"
+                )
+            }
+            DiagnosticKind::ForbiddenCall => {
+                write!(f, "the request does not allow a call of `{detail}`: it is broken markup")
+            }
             DiagnosticKind::AbandonedCall => write!(f, "{detail:?} opens a call that breaks off before its name"),
             DiagnosticKind::StrayMarker => write!(f, "the marker {detail:?} closes nothing here"),
             DiagnosticKind::UnexpectedText => write!(f, "this text stands where only markers may stand: {detail:?}"),

@@ -18,7 +18,7 @@ use code_fence::Fence;
 /// let options = Options::new()
 ///     .tools(&tools) // their schemas type the arguments
 ///     .thinking(true) // how the template's switch was set
-///     .parallel_tool_calls(false); // a second call is reported with a diagnostic
+///     .parallel_tool_calls(false); // a second call is broken markup
 ///
 /// // Or pass the end of the prompt: it says where the output begins, and takes precedence over `thinking`.
 /// let options = options.generation_prompt("<|im_start|>assistant\n<think>\n");
@@ -32,6 +32,8 @@ pub struct Options {
     pub(crate) continue_from: String,
     pub(crate) extract_reasoning: bool,
     pub(crate) parallel_tool_calls: bool,
+    /// The names of the tools that may be called; `None` if any may.
+    pub(crate) callable: Option<Arc<[String]>>,
     pub(crate) calls_end_reasoning: bool,
     pub(crate) unparsed: Unparsed,
     /// The special tokens of the tokenizer, if text that spells one is no marker.
@@ -63,6 +65,7 @@ impl Default for Options {
             continue_from: String::new(),
             extract_reasoning: true,
             parallel_tool_calls: true,
+            callable: None,
             calls_end_reasoning: true,
             unparsed: Unparsed::Content,
             special_tokens: None,
@@ -116,11 +119,33 @@ impl Options {
         self
     }
 
-    /// Whether the model may make more than one call (the default). If not, further calls are still reported, each with
-    /// a diagnostic.
+    /// Whether the model may make more than one call (the default). If not, further calls are broken markup, each with a
+    /// diagnostic of the kind [`ParallelCall`](crate::DiagnosticKind::ParallelCall). Only a grammar keeps a model from writing
+    /// them.
     pub fn parallel_tool_calls(mut self, on: bool) -> Self {
         self.parallel_tool_calls = on;
         self
+    }
+
+    /// The only tools that may be called, by name: what a request's `tool_choice` says. With no name, nothing is a call, as with
+    /// OpenAI's `"none"`. Any other call is broken markup, with a diagnostic of the kind
+    /// [`ForbiddenCall`](crate::DiagnosticKind::ForbiddenCall). Without this option calls of all tools are calls, also those that
+    /// were not offered. Only a grammar can make a model call a tool.
+    ///
+    /// ```
+    /// use unjinja_runtime::Options;
+    ///
+    /// let named = Options::new().callable(["get_weather"]);
+    /// let none = Options::new().callable::<String>([]);
+    /// ```
+    pub fn callable<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.callable = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Whether nothing is a call.
+    pub(crate) fn forbids_calls(&self) -> bool {
+        self.callable.as_ref().is_some_and(|names| names.is_empty())
     }
 
     /// Whether a call ends reasoning that is still open (the default), in formats that allow that. If not, markup of calls in

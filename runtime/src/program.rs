@@ -20,7 +20,8 @@ mod text;
 mod trigger;
 
 pub use call_shape::CallShape;
-pub use marker::{Confirm, Marker, NameKind, NextName};
+pub use marker::is_mention;
+pub use marker::{Confirm, InText, Marker, NameKind, NextName};
 pub use marker_search::{Needle, Search};
 pub use markers::{MAX_MARKERS, Markers};
 pub use special_token::is_special_token;

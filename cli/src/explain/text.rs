@@ -285,6 +285,9 @@ fn notes(marker: &MarkerView) -> String {
         let texts: Vec<String> = marker.confirmed_by.iter().map(|text| visible::line(text)).collect();
         notes.push_str(&format!(", if {} follows", texts.join(" or ")));
     }
+    if marker.at_the_start {
+        notes.push_str(", only before text");
+    }
     if marker.at_the_end {
         notes.push_str(", at the end of the output");
     }

@@ -1,7 +1,7 @@
 //! The building blocks of a plan: markers as literals, and sequences in which white space belongs to its neighbours.
 
-use unjinja_runtime::abi_3::{Hole, Origin};
-use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
+use unjinja_runtime::abi_3::{Hole, InText, Origin, is_special_token};
+use unjinja_spec::{ContentMode, MarkerKey, MarkerText, begins_tag};
 
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
@@ -89,10 +89,31 @@ fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Ex
             literal.after.remove(0);
             literal.core.push('\n');
         }
+        if index == 0 && !is_special_token(literal.core.as_bytes()) {
+            literal.in_text = in_text(spec, key, role, &literal.core);
+            literal.confirm = key == MarkerKey::ContentEnd;
+        }
         pieces.push(Expr::Literal(literal));
     }
     // A part of white space alone is kept here; `sequence` moves it to its neighbour.
     Expr::Sequence(pieces)
+}
+
+/// What a marker that is not a special token is where text comes before it. Many are written only directly after another marker,
+/// or at the start of a turn; elsewhere they are prose.
+fn in_text(spec: &Source<'_>, key: MarkerKey, role: Role, core: &str) -> InText {
+    match role {
+        // Models think more than once in a turn.
+        Role::ReasoningStart => InText::Unmentioned,
+        Role::ContentWrapper if key == MarkerKey::ContentStart => InText::Text,
+        // Where an answer is always closed, a call does not come after text. But models forget to close an answer, and what
+        // follows a tag tells a call from prose.
+        Role::CallOpen if spec.content.mode == ContentMode::AlwaysWrapped && !begins_tag(core) => {
+            let is_closed = !spec.content.end.trim().is_empty() || spec.headers(MarkerKey::ContentEnd).next().is_some();
+            if is_closed { InText::Text } else { InText::Marker }
+        }
+        _ => InText::Marker,
+    }
 }
 
 /// Markers in which white space may stand before each tag.
@@ -110,6 +131,7 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
         named_next: false,
         peek: false,
         line: false,
+        in_text: InText::Marker,
         named: None,
         origin: Origin::Canonical,
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi_3::{Confirm, Marker, NameKind, Origin, Program, State, Transition};
+use unjinja_runtime::abi_3::{Confirm, InText, Marker, NameKind, Origin, Program, State, Transition};
 
 use super::actions::{actions_tokens, state_name};
 
@@ -119,6 +119,11 @@ fn marker(marker: &Marker) -> TokenStream {
     }
     if marker.line {
         tokens.extend(quote!(.on_line()));
+    }
+    match marker.in_text {
+        InText::Marker => {}
+        InText::Text => tokens.extend(quote!(.leading())),
+        InText::Unmentioned => tokens.extend(quote!(.unmentioned())),
     }
     if !marker.take {
         tokens.extend(quote!(.peek()));

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use unjinja_runtime::abi_3::{Confirm, Hole, Marker, NameKind, StateId, Text};
+use unjinja_runtime::abi_3::{Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
 use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, Turn, spaced_before};
 use crate::counted::{Between, Counted, counted};
@@ -59,7 +59,8 @@ impl Turn<'_> {
             if core.is_empty() {
                 continue;
             }
-            let to = self.allowed_target(at, marker, transition);
+            // What templates do not write after text ends no text. `text_from_its_start` has it.
+            let to = self.allowed_target(at, marker, transition).filter(|_| marker.in_text == InText::Marker);
             if to.is_none() && may_be_text(marker) {
                 continue;
             }
@@ -165,6 +166,25 @@ impl Turn<'_> {
         alternatives
     }
 
+    /// The alternatives of a text that begins here: with a marker that may come only before text, or with text.
+    pub(super) fn text_from_its_start(&mut self, at: Position) -> Vec<Alternative> {
+        let mut leading = self.transitions(at);
+        leading.retain(|(marker, _)| marker.in_text != InText::Marker);
+        if leading.is_empty() {
+            return self.text_alternatives(NodeKey::Text(at, 0), 0);
+        }
+        let space = Some(self.space());
+        let mut alternatives = self.marker_alternatives(at, &leading, space);
+        let text = self.graph.node(NodeKey::Text(at, 0));
+        alternatives.push(vec![Piece::Node(text)]);
+        alternatives
+    }
+
+    /// Whether markers may come at the start of a text that may not come later in it.
+    fn has_leading(&self, at: Position) -> bool {
+        self.transitions(at).iter().any(|(marker, _)| marker.in_text != InText::Marker)
+    }
+
     /// Whether the turn may end in this text.
     pub(super) fn turn_may_end_in(&self, key: NodeKey) -> bool {
         let NodeKey::Text(at, _) = key else { return false };
@@ -183,7 +203,9 @@ impl Turn<'_> {
         match key {
             // The first state of a text is the same node as its position.
             NodeKey::Text(at, _)
-                if index == 0 && matches!(self.state(at.state).hole, Some(Hole::Text(_)) | Some(Hole::Value)) =>
+                if index == 0
+                    && !self.has_leading(at)
+                    && matches!(self.state(at.state).hole, Some(Hole::Text(_)) | Some(Hole::Value)) =>
             {
                 NodeKey::Position(at)
             }

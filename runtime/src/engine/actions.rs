@@ -15,12 +15,14 @@ impl Io<'_> {
     /// The marker that was just read may open a call. Until [`start_call`](Self::start_call), everything from it on is held
     /// back. If the text stops fitting, `state` goes on with it as plain text.
     pub fn speculate(&mut self, state: StateId) {
+        self.deliver_refused(self.memory.cursor.text_end);
         let Memory { cursor, speculation, .. } = &mut *self.memory;
         speculation.begin(cursor.text_end, cursor.marker_at, cursor.pos, state);
     }
 
     /// Like [`speculate`](Self::speculate), if no marker but the text at hand itself may open a call.
     pub fn speculate_here(&mut self, state: StateId) {
+        self.deliver_refused(self.memory.cursor.pos);
         let Memory { cursor, speculation, .. } = &mut *self.memory;
         speculation.begin(cursor.pos, cursor.pos, cursor.pos, state);
     }
@@ -28,7 +30,7 @@ impl Io<'_> {
     /// A call may begin with the marker that was just read, in reasoning. Returns whether it may end the reasoning.
     pub fn speculate_in_reasoning(&mut self, state: StateId) -> bool {
         self.speculate(state);
-        self.options.calls_end_reasoning
+        self.options.calls_end_reasoning && !self.options.forbids_calls()
     }
 
     /// The name that was read announces a call.
@@ -106,6 +108,7 @@ impl Io<'_> {
     pub fn id(&mut self) {
         let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
         match calls.index() {
+            None if calls.is_refused() => {}
             Some(index) => {
                 emitter.flush(self.sink);
                 let id = self.captured.unwrap_or_else(|| cursor.capture.as_str());
@@ -197,6 +200,9 @@ impl Io<'_> {
     /// This marker, which opens or closes a value, is missing here.
     pub fn missing_marker(&mut self, marker: &str) {
         let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
+        if calls.is_refused() {
+            return;
+        }
         let diagnostic = Diagnostic::new(DiagnosticKind::MissingMarker, calls.index(), calls.argument.as_str());
         let diagnostic = diagnostic.expected(format!("`{}`", marker.escape_debug()));
         emitter.note(Diagnostic { at: emitter.place(cursor.pos), ..diagnostic }, self.sink);
@@ -228,6 +234,7 @@ impl Io<'_> {
     }
 
     fn broken_markup(&mut self, stray: DiagnosticKind) {
+        self.deliver_refused(self.memory.speculation.start().unwrap_or(self.memory.cursor.text_end));
         let Memory { cursor, speculation, emitter, .. } = &mut *self.memory;
         let bytes = self.input.bytes;
         let expected = std::mem::take(&mut speculation.expected);
@@ -262,13 +269,16 @@ impl Io<'_> {
 
     /// The marker that was just read closes a code fence. It is text of the answer.
     pub fn close_fence(&mut self) {
+        self.deliver_refused(self.memory.cursor.text_end);
         let Memory { cursor, emitter, .. } = &mut *self.memory;
         emitter.text(Channel::Content, &self.input, cursor.text_end, cursor.pos, self.sink);
+        cursor.read_text(&self.input.bytes[cursor.marker_at..cursor.pos]);
         cursor.layout.clear();
     }
 
     /// The marker that was just read opens reasoning.
     pub fn open_reasoning(&mut self) {
+        self.deliver_refused(self.memory.cursor.text_end);
         let Memory { cursor, emitter, .. } = &mut *self.memory;
         emitter.open_reasoning(&self.input.bytes[cursor.marker_at..cursor.pos]);
     }
@@ -286,8 +296,24 @@ impl Io<'_> {
 impl<'a> Io<'a> {
     /// A call begins. Its name is the one given, or else the one that the call builder keeps.
     pub(super) fn announce(&mut self, name: Option<&'a str>) {
-        let Memory { speculation, calls, emitter, .. } = &mut *self.memory;
-        let at = speculation.confirm().and_then(|at| emitter.place(at));
+        let Memory { cursor, speculation, .. } = &mut *self.memory;
+        let held = speculation.take();
+        let from = held.map_or(cursor.text_end, |held| held.text);
+        self.deliver_refused(from);
+        let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
+        let at = held.and_then(|held| emitter.place(held.marker));
         calls.announce(name, self.captured_id.take(), at, self.options, emitter, self.sink);
+        if calls.is_refused() {
+            refusal.begin(from);
+        }
+    }
+
+    /// Something else begins at this offset, so what belongs to a call that was ruled out ends there.
+    #[inline]
+    pub(super) fn deliver_refused(&mut self, to: usize) {
+        let Memory { refusal, emitter, .. } = &mut *self.memory;
+        if refusal.is_open() {
+            refusal.deliver(&self.input, to, false, emitter, self.sink);
+        }
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct OpenCall {
     /// The last member is a list whose next item may follow.
     pub(super) list: bool,
     malformed: bool,
+    /// The caller ruled the call out. Nothing of it is sent.
+    refused: bool,
 }
 
 /// What was written of the arguments of a call.
@@ -54,9 +56,14 @@ pub(super) enum Written {
 }
 
 impl CallBuilder {
-    /// The index of the open call.
+    /// The index of the open call, if its parts are sent.
     pub(super) fn index(&self) -> Option<usize> {
-        self.open.as_ref().map(|call| call.index)
+        self.open.as_ref().filter(|call| !call.refused).map(|call| call.index)
+    }
+
+    /// Whether the caller ruled the open call out.
+    pub(super) fn is_refused(&self) -> bool {
+        self.open.as_ref().is_some_and(|call| call.refused)
     }
 
     /// Announces a call that begins at this place of the output. Name and id are those that were kept unless they are given
@@ -72,28 +79,35 @@ impl CallBuilder {
     ) {
         self.close(false, emitter, sink);
         let index = self.count;
-        self.count += 1;
         self.behind_line = emitter.last == b'\n';
-        emitter.call = index;
         let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));
         let name = name.unwrap_or_else(|| self.name.as_str());
         let tools = &options.tools;
         let tool = tools.position(name);
+        let why = match &options.callable {
+            Some(callable) if !callable.iter().any(|callable| callable == name) => Some(DiagnosticKind::ForbiddenCall),
+            _ => (index > 0 && !options.parallel_tool_calls).then_some(DiagnosticKind::ParallelCall),
+        };
+        let refused = why.is_some();
         let unknown = (tool.is_none() && !tools.is_empty()).then(|| name.to_owned());
-        sink(Event::ToolCallStart { index, name, id });
-        self.open = Some(OpenCall { index, at, tool, written: Written::Nothing, list: false, malformed: false });
+        if let Some(why) = why {
+            emitter.note(Diagnostic { at, ..Diagnostic::new(why, None, name) }, sink);
+        } else {
+            self.count += 1;
+            emitter.call = index;
+            sink(Event::ToolCallStart { index, name, id });
+        }
+        let written = Written::Nothing;
+        self.open = Some(OpenCall { index, at, tool, written, list: false, malformed: false, refused });
         if let Some(name) = unknown {
             self.note(DiagnosticKind::UnknownTool, &name, emitter, sink);
-        }
-        if index > 0 && !options.parallel_tool_calls {
-            self.note(DiagnosticKind::ParallelCall, "", emitter, sink);
         }
         self.id.clear();
     }
 
     /// Reports something about the open call.
     pub(super) fn note(&self, kind: DiagnosticKind, detail: &str, emitter: &mut Emitter, sink: Sink<'_>) {
-        let Some(call) = &self.open else { return };
+        let Some(call) = self.open.as_ref().filter(|call| !call.refused) else { return };
         emitter.note(Diagnostic { at: call.at, ..Diagnostic::new(kind, Some(call.index), detail) }, sink);
     }
 
@@ -118,8 +132,8 @@ impl CallBuilder {
             return;
         }
         match &mut self.open {
-            Some(call) => call.written = written,
-            None => emitter.arguments.clear(),
+            Some(call) if !call.refused => call.written = written,
+            _ => emitter.arguments.clear(),
         }
         emitter.flush_if_long(sink);
     }
@@ -150,7 +164,7 @@ impl CallBuilder {
             return;
         }
         emitter.flush(sink);
-        if let Some(call) = &mut self.open {
+        if let Some(call) = self.open.as_mut().filter(|call| !call.refused) {
             call.written = Written::Whole;
             sink(Event::ToolCallArguments { index: call.index, json });
         }
@@ -168,7 +182,8 @@ impl CallBuilder {
     /// The open call is over. If it is complete, its arguments are closed.
     pub(super) fn close(&mut self, complete: bool, emitter: &mut Emitter, sink: Sink<'_>) {
         let Some(call) = &self.open else { return };
-        if complete {
+        let refused = call.refused;
+        if complete && !refused {
             match call.written {
                 Written::Nothing => emitter.arguments.extend_from_slice(b"{}"),
                 Written::Members if call.list => emitter.arguments.extend_from_slice(b"]}"),
@@ -183,6 +198,11 @@ impl CallBuilder {
         let Some(call) = self.open.take() else { return };
         // Arguments that were sent are no text.
         emitter.last = if self.behind_line { b'\n' } else { 0 };
+        if refused {
+            // Its text is delivered as it is.
+            self.unparsed.clear();
+            return;
+        }
         sink(Event::ToolCallEnd { index: call.index, complete });
         self.send_unparsed(emitter, sink);
     }
@@ -190,6 +210,9 @@ impl CallBuilder {
     /// Keeps broken markup in the open call. It is sent behind the call, so that no text stands inside one, unless it is so
     /// long that it would take too much memory.
     pub(super) fn keep_unparsed(&mut self, text: &[u8], emitter: &mut Emitter, sink: Sink<'_>) {
+        if self.is_refused() {
+            return;
+        }
         self.unparsed.extend_from_slice(text);
         if self.unparsed.len() >= PIECE {
             self.send_unparsed(emitter, sink);

@@ -37,6 +37,8 @@ pub(crate) struct Cursor {
     pub(super) marker_at: usize,
     /// Where the last marker ended.
     pub(super) marker_end: usize,
+    /// Where the text before the end of the turn ended, if the last marker was that end.
+    pub(super) turn_end: Option<usize>,
     /// White space that still belongs to the last marker.
     pub(super) layout: PendingLayout,
     name: NameProgress,
@@ -61,6 +63,7 @@ impl Cursor {
         self.text_end = self.text_end.saturating_sub(count);
         self.marker_at = self.marker_at.saturating_sub(count);
         self.marker_end = self.marker_end.saturating_sub(count);
+        self.turn_end = self.turn_end.map(|at| at.saturating_sub(count));
     }
 
     /// How far the text was looked at.
@@ -116,6 +119,26 @@ impl Cursor {
             self.search.restart(at);
         }
         Stretch { from, to, found: Found::Wait, all_read }
+    }
+
+    /// Finds out up to where no text comes before a marker, but white space.
+    #[inline]
+    pub(super) fn find_lead(&mut self, input: &Input<'_>) {
+        let Searcher { place, work, .. } = &mut self.search;
+        place.lead_end = 0;
+        if !place.in_text {
+            let text = &input.bytes[self.pos..];
+            let space = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            work.add(space);
+            place.lead_end = self.pos + space + 1;
+        }
+    }
+
+    /// Text was read that is no marker.
+    #[inline]
+    pub(super) fn read_text(&mut self, text: &[u8]) {
+        let place = &mut self.search.place;
+        place.in_text = place.in_text || !text.trim_ascii_start().is_empty();
     }
 
     /// Takes one of `markers`, which must come next. White space may stand before it; with `exact` only its own.
@@ -223,6 +246,8 @@ impl Cursor {
     pub(super) fn take(&mut self, marker: &Marker, at: usize, text_end: usize) {
         self.text_end = text_end;
         self.marker_at = at;
+        self.search.place.in_text = false;
+        self.turn_end = marker.confirm.is_end().then(|| self.turn_end.unwrap_or(text_end));
         self.pos = at;
         self.layout.clear();
         if marker.take {

@@ -39,11 +39,21 @@ impl<'a> Io<'a> {
 
     /// Reads plain text of a channel, up to one of `markers`.
     pub fn text(&mut self, channel: Channel, markers: &Markers) -> Found {
-        let Some(stretch) = self.until(markers, Names::ANY) else { return Found::Wait };
+        if !self.skip_layout() {
+            return Found::Wait;
+        }
+        self.memory.cursor.find_lead(&self.input);
+        let stretch = self.memory.cursor.until(&self.input, markers, Names::ANY);
         if stretch.from < stretch.to {
+            self.deliver_refused(stretch.from);
+            if stretch.found == Found::Wait {
+                self.memory.cursor.read_text(&self.input.bytes[stretch.from..stretch.to]);
+            }
             self.memory.emitter.text(channel, &self.input, stretch.from, stretch.to, self.sink);
         }
+        // Until text was read, a marker may come that only leads.
         if stretch.all_read
+            && self.memory.cursor.search.place.in_text
             && let Some(channel) = self.memory.emitter.passes_unchanged(channel)
         {
             self.take_fast_path(|| FastPath::in_text(markers, channel));
@@ -231,6 +241,16 @@ impl<'a> Io<'a> {
         self.memory.emitter.flush(self.sink);
     }
 
+    /// Delivers text of a call that was ruled out, up to where the text at hand is settled, or to the end of the turn.
+    pub(super) fn flush_refused(&mut self) {
+        let to = if self.input.last { self.input.bytes.len() } else { self.memory.settled() };
+        let Memory { cursor, refusal, emitter, .. } = &mut *self.memory;
+        if refusal.is_open() {
+            let (to, more) = cursor.turn_end.map_or((to, !self.input.last), |end| (end.min(to), false));
+            refusal.deliver(&self.input, to, more, emitter, self.sink);
+        }
+    }
+
     /// Reports what is wrong with the request, at the end of its output.
     pub(super) fn note_request(&mut self, program: &Program) {
         let emitter = &mut self.memory.emitter;
@@ -256,6 +276,7 @@ impl<'a> Io<'a> {
         }
         readers.reading = Reading::Nothing;
         calls.close(false, emitter, self.sink);
-        emitter.finish(self.sink);
+        self.flush_refused();
+        self.memory.emitter.finish(self.sink);
     }
 }

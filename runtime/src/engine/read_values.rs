@@ -277,9 +277,9 @@ impl Io<'_> {
         path: impl FnOnce(usize) -> FastPath<Memory>,
     ) {
         let Memory { cursor, calls, .. } = &*self.memory;
-        let call = calls.open.as_ref().filter(|call| call.written == written);
+        let call = calls.index().zip(calls.open.as_ref().filter(|call| call.written == written));
         if cursor.pos == self.input.bytes.len()
-            && let Some(index) = call.map(|call| call.index)
+            && let Some((index, _)) = call
         {
             self.take_fast_path(|| Some(path(index)));
         }

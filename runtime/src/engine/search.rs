@@ -8,7 +8,7 @@ use super::special_tokens::SpecialTokens;
 use super::work::Work;
 use crate::fast_paths;
 use crate::limits::CONFIRM_SPACE;
-use crate::program::{Confirm, MAX_MARKERS, Marker, Markers, Text};
+use crate::program::{Confirm, InText, MAX_MARKERS, Marker, Markers, Text, is_mention};
 
 /// If this many places in a row looked like a marker and were none, ...
 const MISSES: usize = 16;
@@ -47,6 +47,10 @@ pub(super) struct Searcher {
 pub(super) struct Place {
     /// Where the text begins that is searched. Only a marker behind a line of it stands on a line of its own.
     pub(super) begin: usize,
+    /// Text other than white space was read before it, and no marker since.
+    pub(super) in_text: bool,
+    /// Before this offset no text comes before a marker, but white space. It holds for plain text.
+    pub(super) lead_end: usize,
     /// Where special tokens stand, if that is known.
     pub(super) tokens: Option<Box<SpecialTokens>>,
 }
@@ -55,7 +59,19 @@ impl Place {
     /// Whether a marker whose core stands at `at` may stand there.
     #[inline]
     fn allows(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
-        marker.may_stand(text, self.begin, at) && self.has_tokens(marker.core.as_bytes(), at)
+        self.fits(marker, text, at) && self.has_tokens(marker.core.as_bytes(), at)
+    }
+
+    /// The same before all of the core is known.
+    #[inline]
+    fn fits(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
+        marker.may_stand(text, self.begin, at, self.lead_end)
+    }
+
+    /// Whether a marker is text if it is mentioned here.
+    #[inline]
+    fn asks_for_mention(&self, marker: &Marker, at: usize) -> bool {
+        marker.in_text == InText::Unmentioned && at >= self.lead_end
     }
 
     /// Whether every special token in this core, which stands at `at`, arrived as one.
@@ -208,6 +224,9 @@ fn compare_at_once(text: &[u8], place: &Place, at: usize, markers: &Markers, wor
         if !marker.names.is_empty() {
             return None;
         }
+        if place.asks_for_mention(marker, at) && is_mention(*text.get(at + core.len())?) {
+            continue;
+        }
         if !confirmed_at_once(text, at + core.len(), &marker.confirm, place, work)? {
             continue;
         }
@@ -326,14 +345,14 @@ impl Probe {
             let core = &list[index].core.as_bytes()[self.read..];
             let differs = core.iter().zip(rest).position(|(a, b)| a != b);
             compared = compared.max(differs.map_or(core.len().min(rest.len()), |at| at + 1));
-            if differs.is_some() || !list[index].may_stand(text, place.begin, self.at) {
+            if differs.is_some() || !place.fits(&list[index], text, self.at) {
                 continue;
             }
             if core.len() > rest.len() {
                 alive |= 1 << index;
             } else if !place.allows(&list[index], text, self.at) {
                 continue;
-            } else if list[index].confirm == Confirm::Nothing {
+            } else if list[index].confirm == Confirm::Nothing && !place.asks_for_mention(&list[index], self.at) {
                 self.counts(index, list);
             } else {
                 self.waiting |= 1 << index;
@@ -380,6 +399,14 @@ impl Probe {
         last: bool,
         work: &mut Work,
     ) -> Option<bool> {
+        let from = self.at + marker.core.len();
+        let after = text.get(from..).unwrap_or_default();
+        if place.asks_for_mention(marker, self.at) {
+            return match after.first() {
+                Some(&next) => Some(!is_mention(next)),
+                None => last.then_some(false),
+            };
+        }
         let cores = match &marker.confirm {
             Confirm::Nothing => return Some(true),
             Confirm::Next(cores) | Confirm::End(cores) => &**cores,
@@ -394,8 +421,6 @@ impl Probe {
             }
             so_far => so_far.get_or_insert_with(new),
         };
-        let from = self.at + marker.core.len();
-        let after = text.get(from..).unwrap_or_default();
         let wanted = Wanted { cores, place, from };
         let follows = so_far.follows(after, &wanted, marker.is_space(), last, work);
         let in_space = so_far.read == 0 || so_far.space > CONFIRM_SPACE;

@@ -5,7 +5,7 @@
 
 use super::cursor::Cursor;
 use crate::limits::MAX_HELD;
-use crate::program::{StateId, is_special_token};
+use crate::program::{StateId, is_mention, is_special_token};
 
 /// Text that is held back, if any. Offsets count from the start of the text at hand.
 #[derive(Default)]
@@ -41,17 +41,11 @@ impl Speculation {
         }
     }
 
-    /// It is a call. Returns where its opening marker begins, if text was held back.
-    pub(super) fn confirm(&mut self) -> Option<usize> {
-        self.held.take().map(|held| held.marker)
-    }
-
     /// The text does not fit. If it begins with a special token, it is a broken call and no prose, provided that its closer
     /// follows. Returns whether the closer has to be looked for.
     pub(super) fn breaks_off(&mut self, text: &[u8], cursor: &Cursor) -> bool {
         let Some(held) = &mut self.held else { return false };
-        // In prose, a blank or punctuation follows a token that is mentioned.
-        let mentioned = text.get(cursor.marker_end).is_some_and(|next| b" .,;:!?'\"`)".contains(next));
+        let mentioned = text.get(cursor.marker_end).is_some_and(|next| is_mention(*next));
         if held.broken.is_some() || mentioned || !is_special_token(held.opener(text)) {
             return false;
         }
@@ -85,7 +79,7 @@ impl Speculation {
         }
     }
 
-    /// The text that is held back, which is settled now.
+    /// The text that is held back, if any. It is settled now.
     pub(super) fn take(&mut self) -> Option<Held> {
         self.held.take()
     }

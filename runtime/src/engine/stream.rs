@@ -366,6 +366,7 @@ impl Run {
             }
         }
         io.flush();
+        io.flush_refused();
         self.state = state;
         let settled = self.memory.settled();
         if !last {

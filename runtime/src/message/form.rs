@@ -119,7 +119,7 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
 
 impl DiagnosticKind {
     /// Every kind.
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::UnknownTool,
         Self::MalformedArguments,
         Self::IncompleteCall,
@@ -136,6 +136,7 @@ impl DiagnosticKind {
         Self::UnknownArgument,
         Self::RepeatedTool,
         Self::ArgumentsAsText,
+        Self::ForbiddenCall,
         Self::StrippedTokens,
     ];
 
@@ -158,6 +159,7 @@ impl DiagnosticKind {
             Self::UnknownArgument => "unknown_argument",
             Self::RepeatedTool => "repeated_tool",
             Self::ArgumentsAsText => "arguments_as_text",
+            Self::ForbiddenCall => "forbidden_call",
             Self::StrippedTokens => "stripped_tokens",
         }
     }

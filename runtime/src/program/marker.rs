@@ -23,6 +23,24 @@ pub struct Marker {
     pub names: List<NextName>,
     /// Whether it counts only at the start of a line. White space before it must then be its layout.
     pub line: bool,
+    /// What it is where text comes before it. Directly after another marker, or at the start of the turn, it counts.
+    pub in_text: InText,
+}
+
+/// What a marker is where text comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InText {
+    /// A marker.
+    Marker,
+    /// Text: a model that writes about the format does not use it.
+    Text,
+    /// A marker, unless it is mentioned: a blank or punctuation follows.
+    Unmentioned,
+}
+
+/// Whether a byte after a marker shows that the marker is mentioned in prose: it is a blank or punctuation.
+pub fn is_mention(next: u8) -> bool {
+    b" .,;:!?'\"`)".contains(&next)
 }
 
 impl Marker {
@@ -37,6 +55,7 @@ impl Marker {
             named: None,
             names: Cow::Borrowed(&[]),
             line: false,
+            in_text: InText::Marker,
         }
     }
 
@@ -65,10 +84,23 @@ impl Marker {
         self
     }
 
-    /// Whether it may stand at this offset of a text, of which the part before `from` is read.
+    /// Requires that nothing but white space comes between it and the marker or the start of the turn before it.
+    pub const fn leading(mut self) -> Self {
+        self.in_text = InText::Text;
+        self
+    }
+
+    /// Requires the same, or that neither a blank nor punctuation follows.
+    pub const fn unmentioned(mut self) -> Self {
+        self.in_text = InText::Unmentioned;
+        self
+    }
+
+    /// Whether it may stand at this offset of a text, of which the part before `from` is read. There is no text before
+    /// `lead_end` but white space.
     #[inline]
-    pub(crate) fn may_stand(&self, text: &[u8], from: usize, at: usize) -> bool {
-        !self.line || (at > from && text[at - 1] == b'\n')
+    pub(crate) fn may_stand(&self, text: &[u8], from: usize, at: usize, lead_end: usize) -> bool {
+        (!self.line || (at > from && text[at - 1] == b'\n')) && (self.in_text != InText::Text || at < lead_end)
     }
 
     /// Whether the core is white space. Then nothing may stand between it and what confirms it.

@@ -88,7 +88,7 @@ impl References {
 
 /// A search for anchors and ids.
 struct Search<'s> {
-    /// The values that were visited, each with the number of the value that contains it and its place there.
+    /// The values that were visited or will be, each with the number of the value that contains it and its place there.
     visited: Vec<(usize, Place<'s>)>,
     found: References,
 }
@@ -134,7 +134,7 @@ impl<'s> Search<'s> {
 
     /// Plans to search a value that may contain schemas.
     fn visit(&mut self, value: &'s Value, within: usize, place: Place<'s>, pending: &mut Vec<(&'s Value, usize)>) {
-        if matches!(value, Value::Object(_) | Value::Array(_)) && self.visited.len() < SEARCHED {
+        if matches!(value, Value::Object(_) | Value::Array(_)) {
             pending.push((value, self.visited.len()));
             self.visited.push((within, place));
         }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::program::Confirm;
 use crate::program::{Action, ArgumentKind, Hole, Origin, Program, Transition};
+use crate::program::{Confirm, InText};
 
 /// One state of the machine that reads a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,6 +47,9 @@ pub struct MarkerView {
     /// One of these texts must follow; empty if nothing must.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confirmed_by: Vec<String>,
+    /// It is a marker only directly after another one, or at the start of the turn.
+    #[serde(skip_serializing_if = "is_false")]
+    pub at_the_start: bool,
     /// It is a marker only at the end of the text.
     #[serde(skip_serializing_if = "is_false")]
     pub at_the_end: bool,
@@ -92,6 +95,7 @@ pub fn states(program: &Program) -> Vec<StateView> {
                 }
                 Confirm::Nothing | Confirm::End(_) => Vec::new(),
             },
+            at_the_start: marker.in_text == InText::Text,
             at_the_end: marker.confirm.is_end(),
             does: transition.actions.iter().filter_map(does).collect(),
             next: name(transition),

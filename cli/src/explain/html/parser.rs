@@ -94,6 +94,9 @@ pub(super) fn states(states: &[StateView]) -> String {
             if !marker.confirmed_by.is_empty() {
                 notes.push(format!("if {} follows", marker.confirmed_by.join(" or ")));
             }
+            if marker.at_the_start {
+                notes.push("only before text".to_owned());
+            }
             if marker.at_the_end {
                 notes.push("at the end of the output".to_owned());
             }
