@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
-use serde_json::Value;
 use unjinja_dynamic::{
-    Chunk, Conversation, GrammarOptions, Loader, Model as RustModel, ModelError, Overlay, Status, Target, ToolChoice,
+    Chunk, Conversation, GrammarOptions, Loader, Model as RustModel, ModelError, Overlay, Status, Target,
 };
 
 use crate::error::{GrammarError, LoadError, RequestError, model_error};
@@ -14,7 +13,7 @@ use crate::export::{Export, dialect};
 use crate::grammar::Grammar;
 use crate::json;
 use crate::message::Message;
-use crate::options::Known;
+use crate::options::{Known, choice_of};
 use crate::prompt::{prompt_object, turn_of};
 use crate::stream::Stream;
 use crate::tools::tools_of;
@@ -193,8 +192,11 @@ impl Model {
 
     /// Parses a whole output: a text, or bytes. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic. No output makes
     /// this fail, and no text is lost.
+    ///
+    /// `tool_choice` is that of the request: with `"none"` nothing is a call, and with the name of a tool only calls of this tool
+    /// are. Other calls are broken markup, and so is a second call without `parallel_tool_calls`.
     #[pyo3(signature = (
-        output, *, tools=None, thinking=None, prompt=None, continue_from=None, parallel_tool_calls=true,
+        output, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
         extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content",
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -206,6 +208,7 @@ impl Model {
         thinking: Option<bool>,
         prompt: Option<&Bound<'_, PyAny>>,
         continue_from: Option<&str>,
+        tool_choice: Option<&Bound<'_, PyAny>>,
         parallel_tool_calls: bool,
         extract_reasoning: bool,
         calls_end_reasoning: bool,
@@ -217,6 +220,7 @@ impl Model {
             thinking,
             prompt,
             continue_from,
+            tool_choice,
             parallel_tool_calls,
             extract_reasoning,
             calls_end_reasoning,
@@ -241,7 +245,7 @@ impl Model {
     /// A parser for one turn that arrives in pieces. The options are those of `parse`; with `special_tokens`, a marker that holds
     /// one of these tokens counts only where it arrives with `push_token(text, special=True)`.
     #[pyo3(signature = (
-        *, tools=None, thinking=None, prompt=None, continue_from=None, parallel_tool_calls=true,
+        *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
         extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", special_tokens=None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -251,6 +255,7 @@ impl Model {
         thinking: Option<bool>,
         prompt: Option<&Bound<'_, PyAny>>,
         continue_from: Option<&str>,
+        tool_choice: Option<&Bound<'_, PyAny>>,
         parallel_tool_calls: bool,
         extract_reasoning: bool,
         calls_end_reasoning: bool,
@@ -263,6 +268,7 @@ impl Model {
             thinking,
             prompt,
             continue_from,
+            tool_choice,
             parallel_tool_calls,
             extract_reasoning,
             calls_end_reasoning,
@@ -338,28 +344,4 @@ impl Model {
     fn __repr__(&self) -> String {
         format!("Model({}, {})", self.name(), self.status())
     }
-}
-
-/// OpenAI's `tool_choice`.
-fn choice_of(value: Option<&Bound<'_, PyAny>>) -> PyResult<ToolChoice> {
-    let value =
-        value.map_or(Ok(Value::Null), |value| json::from_python(value, "tool_choice", RequestError::new_err))?;
-    match &value {
-        Value::Null => return Ok(ToolChoice::Auto),
-        Value::String(name) => match name.as_str() {
-            "auto" => return Ok(ToolChoice::Auto),
-            "required" => return Ok(ToolChoice::Required),
-            "none" => return Ok(ToolChoice::None),
-            _ => {}
-        },
-        Value::Object(object) => {
-            if let Some(name) = object.get("function").and_then(|function| function.get("name")).and_then(Value::as_str)
-            {
-                return Ok(ToolChoice::Named(name.to_owned()));
-            }
-        }
-        _ => {}
-    }
-    let next = "use \"auto\", \"required\", \"none\" or {\"type\": \"function\", \"function\": {\"name\": …}}";
-    Err(RequestError::new_err(format!("tool_choice: {value} is unknown; {next}")))
 }

@@ -1,9 +1,11 @@
 //! The options of a parser, from Python's keyword arguments.
 
 use pyo3::prelude::*;
-use unjinja_dynamic::{Model, Options, Unparsed};
+use serde_json::Value;
+use unjinja_dynamic::{Model, Options, ToolChoice, Unparsed};
 
 use crate::error::RequestError;
+use crate::json;
 use crate::prompt::turn_of;
 use crate::tools::tools_of;
 
@@ -13,6 +15,7 @@ pub(crate) struct Known<'a, 'py> {
     pub(crate) thinking: Option<bool>,
     pub(crate) prompt: Option<&'a Bound<'py, PyAny>>,
     pub(crate) continue_from: Option<&'a str>,
+    pub(crate) tool_choice: Option<&'a Bound<'py, PyAny>>,
     pub(crate) parallel_tool_calls: bool,
     pub(crate) extract_reasoning: bool,
     pub(crate) calls_end_reasoning: bool,
@@ -40,6 +43,11 @@ impl Known<'_, '_> {
         if let Some(tools) = tools_of(self.tools)? {
             options = options.tools(&tools.get().tools);
         }
+        match choice_of(self.tool_choice)? {
+            ToolChoice::None => options = options.callable::<String>([]),
+            ToolChoice::Named(name) => options = options.callable([name]),
+            ToolChoice::Auto | ToolChoice::Required => {}
+        }
         if let Some(on) = self.thinking {
             options = options.thinking(on);
         }
@@ -54,4 +62,28 @@ impl Known<'_, '_> {
         }
         Ok(options)
     }
+}
+
+/// OpenAI's `tool_choice`.
+pub(crate) fn choice_of(value: Option<&Bound<'_, PyAny>>) -> PyResult<ToolChoice> {
+    let value =
+        value.map_or(Ok(Value::Null), |value| json::from_python(value, "tool_choice", RequestError::new_err))?;
+    match &value {
+        Value::Null => return Ok(ToolChoice::Auto),
+        Value::String(name) => match name.as_str() {
+            "auto" => return Ok(ToolChoice::Auto),
+            "required" => return Ok(ToolChoice::Required),
+            "none" => return Ok(ToolChoice::None),
+            _ => {}
+        },
+        Value::Object(object) => {
+            if let Some(name) = object.get("function").and_then(|function| function.get("name")).and_then(Value::as_str)
+            {
+                return Ok(ToolChoice::Named(name.to_owned()));
+            }
+        }
+        _ => {}
+    }
+    let next = "use \"auto\", \"required\", \"none\" or {\"type\": \"function\", \"function\": {\"name\": …}}";
+    Err(RequestError::new_err(format!("tool_choice: {value} is unknown; {next}")))
 }

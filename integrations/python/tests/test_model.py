@@ -120,6 +120,29 @@ def test_a_folder_of_a_pretrained_model(tmp_path: Path) -> None:
     assert Model.from_template(template + "{# another #}", cache=cache).spec == first.spec
 
 
+def test_a_call_that_a_request_rules_out_is_broken_markup(qwen3: Model) -> None:
+    other = CALL.replace("get_weather", "get_time")
+    named = {"type": "function", "function": {"name": "get_time"}}
+    for options, names, kinds in [
+        ({}, ["get_weather", "get_time"], []),
+        ({"tool_choice": "required"}, ["get_weather", "get_time"], []),
+        ({"parallel_tool_calls": False}, ["get_weather"], ["parallel_call"]),
+        ({"tool_choice": "none"}, [], ["forbidden_call", "forbidden_call"]),
+        ({"tool_choice": named}, ["get_time"], ["forbidden_call"]),
+    ]:
+        known: dict[str, Any] = {"thinking": False, "unparsed": "separate", **options}
+        stream = qwen3.stream(**known)
+        for piece in f"Hi.\n{CALL}\n{other}":
+            stream.push(piece)
+        stream.finish()
+        for message in (qwen3.parse(f"Hi.\n{CALL}\n{other}", **known), stream.message):
+            assert ([call.name for call in message.tool_calls], message.content) == (names, "Hi.")
+            assert [diagnostic.kind for diagnostic in message.diagnostics] == kinds
+            assert (CALL in message.unparsed) == ("get_weather" not in names)
+    with pytest.raises(unjinja.RequestError, match="tool_choice"):
+        qwen3.parse("Hi.", tool_choice="get_time")
+
+
 def test_grammars(qwen3: Model) -> None:
     grammar = qwen3.grammar(WEATHER, tool_choice="required")
     assert grammar.text.startswith("root ::=") or "\nroot ::=" in grammar.text

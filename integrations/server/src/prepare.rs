@@ -22,12 +22,12 @@ pub struct Prepared {
     pub tools: Tools,
     /// The tools that may be called: make the grammar for these.
     pub callable: Tools,
-    /// The options of the parser. Broken markup is kept apart from the answer.
+    /// The options of the parser. Broken markup is kept apart from the answer, and so are calls that the request does not allow.
     pub options: Options,
     /// The options of a grammar.
     pub grammar: GrammarOptions,
-    /// The request promises something that only a grammar can enforce: a call, a certain tool, no call at all, a single call,
-    /// or JSON.
+    /// The request promises something that only a grammar can make a model keep: a call, a certain tool, no call at all, a single
+    /// call, or JSON. Without a grammar, the parser still delivers no call that the request does not allow.
     pub constrained: bool,
     /// Makes the ids of the calls. Hand it to the writer of the response.
     pub call_ids: CallIds,
@@ -81,6 +81,9 @@ impl Request {
         let mut options =
             Options::new().tools(&tools).parallel_tool_calls(parallel).unparsed(Unparsed::Separate).json_response(json);
         let mut grammar = GrammarOptions::new().tool_choice(self.grammar_choice()).parallel_tool_calls(parallel);
+        if !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::Required) {
+            options = options.callable(callable.iter().map(|tool| tool.name.as_str()));
+        }
         if let Some(on) = thinking {
             options = options.thinking(on);
             grammar = grammar.thinking(on);

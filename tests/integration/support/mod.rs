@@ -168,6 +168,7 @@ struct OwnCase {
     tools: bool,
     #[serde(default = "yes")]
     parallel_tool_calls: bool,
+    callable: Option<Vec<String>>,
     #[serde(default = "yes")]
     extract_reasoning: bool,
     #[serde(default = "yes")]
@@ -212,6 +213,9 @@ impl OwnCase {
         }
         if self.unparsed.is_some() {
             options = options.unparsed(Unparsed::Separate);
+        }
+        if let Some(names) = self.callable {
+            options = options.callable(names);
         }
         if let Some(on) = self.thinking {
             options = options.thinking(on);

@@ -18,7 +18,7 @@ import unjinja
 TOOLS: list[dict[str, Any]] = json.loads((ROOT / "tests/cases/tools.json").read_text(encoding="utf-8"))
 
 # Options of a parser that no request to vLLM sets.
-_NOT_ASKED = {"parallel_tool_calls", "extract_reasoning", "calls_end_reasoning", "json_response", "unparsed", "known_failure"}
+_NOT_ASKED = {"parallel_tool_calls", "callable", "extract_reasoning", "calls_end_reasoning", "json_response", "unparsed", "known_failure"}
 
 
 @dataclass

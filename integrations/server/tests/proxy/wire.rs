@@ -150,6 +150,55 @@ async fn the_grammar_is_written_for_the_engine_of_the_upstream() -> Result<(), F
     Ok(())
 }
 
+/// An upstream that takes no grammar writes what it likes.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_is_delivered_that_the_request_rules_out() -> Result<(), Failure> {
+    let call = |name: &str| format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {{}}}}\n</tool_call>\n");
+    let output = ["<think>\nHm.\n</think>\n\nOne moment.\n", &call("now"), &call("later"), "<|im_end|>"].concat();
+    let proxy = Running::simple(&output, |_| {}).await?;
+    let tools = ["now", "later"].map(|name| json!({"type": "function", "function": {"name": name}}));
+    let named = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let allowed = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named("later")]}});
+    for (more, delivered, diagnostic) in [
+        (json!({}), vec!["now", "later"], None),
+        (json!({"parallel_tool_calls": false}), vec!["now"], Some("parallel_call")),
+        (json!({"tool_choice": "none"}), vec![], Some("forbidden_call")),
+        (json!({"tool_choice": named("later")}), vec!["later"], Some("forbidden_call")),
+        (json!({"tool_choice": named("now")}), vec!["now"], Some("forbidden_call")),
+        (json!({"tool_choice": allowed}), vec!["later"], Some("forbidden_call")),
+        (json!({"tool_choice": "required"}), vec!["now", "later"], None),
+    ] {
+        let mut body = chat(more);
+        body["tools"] = json!(tools);
+        let (status, mut whole) = proxy.json(CHAT, &body).await?;
+        assert_eq!(status, 200, "{body}: {whole}");
+        let choice = whole["choices"][0].take();
+        let message = &choice["message"];
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        let names: Vec<&str> = calls.filter_map(|call| call["function"]["name"].as_str()).collect();
+        assert_eq!(names, delivered, "{body}");
+        assert_eq!(message["content"], "One moment.", "{body}");
+        assert_eq!(choice["finish_reason"], if delivered.is_empty() { "stop" } else { "tool_calls" }, "{body}");
+        let reported = whole.to_string().contains("_call\"") || choice.to_string().contains("_call\"");
+        assert_eq!(reported, diagnostic.is_some(), "{body}: {whole} {choice}");
+        for name in ["now", "later"].iter().filter(|name| !delivered.contains(name)) {
+            let unparsed = message["unparsed"].as_str().unwrap_or_default();
+            assert!(unparsed.contains(call(name).trim()), "{body}: {unparsed:?}");
+        }
+
+        body["stream"] = json!(true);
+        let text = proxy.post(CHAT, &body).await?.text().await?;
+        let data = events(&text);
+        let chunks: Vec<ChatCompletionChunk> =
+            data[..data.len() - 1].iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
+        let (mut streamed, mut message) = (assemble_chunks(&chunks).message, message.clone());
+        message.as_object_mut().ok_or("no message")?.remove("refusal");
+        assert_eq!(take_ids(&mut streamed).len(), take_ids(&mut message).len(), "{body}");
+        assert_eq!(streamed, message, "{body}");
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_its_special_tokens_is_reported() -> Result<(), Failure> {
     let replay = Replay {
