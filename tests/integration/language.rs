@@ -210,6 +210,23 @@ fn an_argument_names_its_type() -> Result<(), Failure> {
 }
 
 #[test]
+fn a_recipient_is_one_only_in_a_header() -> Result<(), Failure> {
+    let parsers = headers::parsers()?;
+    for text in ["Write to=find there.", "Write to=find", "It goes to=find\nor to=find code", "x to=find {\"city\": 1}"]
+    {
+        for end in ["", "<|done|>"] {
+            reads(&parsers, &format!("<|channel|>answer<|text|>{text}{end}"), |case| case.content(text))?;
+            let thought = format!("<|channel|>thoughts<|text|>{text}<|done|><|begin|>");
+            reads(&parsers, &format!("{thought}<|channel|>answer<|text|>Hi{end}"), |case| {
+                case.reasoning(text).content("Hi")
+            })?;
+        }
+        reads(&parsers, text, |case| case.content(text))?;
+    }
+    Ok(())
+}
+
+#[test]
 fn the_parts_of_a_header_come_in_any_order() -> Result<(), Failure> {
     let parsers = headers::parsers()?;
     writes(&parsers, " to=find<|channel|>aside<|text|>{\"city\": \"x\"}<|call|>", |case| {

@@ -9,6 +9,7 @@
 pub mod lossless;
 pub mod models;
 pub mod output;
+pub mod prose;
 pub mod schemas;
 pub mod seeds;
 pub mod sources;
@@ -31,7 +32,7 @@ pub struct Target {
 }
 
 /// All properties.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "outputs", about: "any bytes and any cutting, through every model", run: outputs, longest: 1024 },
     Target {
         name: "markers",
@@ -39,6 +40,7 @@ pub const TARGETS: [Target; 8] = [
         run: markers,
         longest: 96,
     },
+    Target { name: "prose", about: "a marker in the middle of a sentence of an answer", run: prose, longest: 96 },
     Target { name: "render", about: "any text as a template that is rendered", run: render, longest: 2048 },
     Target { name: "analyze", about: "any text as a template that is analysed", run: analyze, longest: 4096 },
     Target {
@@ -70,6 +72,11 @@ pub fn markers(input: &[u8]) {
     if let Some((trial, rest)) = Trial::read(input) {
         hold(trial.check(&output::spelled(trial.model, rest)));
     }
+}
+
+/// A sentence with a marker in it, as the answer of a model.
+pub fn prose(input: &[u8]) {
+    hold(prose::any(input));
 }
 
 /// Any text as a template that is rendered with an ordinary conversation.

@@ -11,6 +11,9 @@ use crate::values::is_json;
 /// How many bytes at the start of an input choose the model and the options. The rest is the output.
 pub const HEADER: usize = 4;
 
+/// Tools of which some may be called.
+const CALLABLE: &[&str] = &["get_weather", "now"];
+
 /// How often a byte may be read, for any text. Repeated adversarial texts stay below four. In a text that a fuzzer makes up, a
 /// part may be searched, compared and tried as a call, and each of that twice.
 const WORK: u64 = 8;
@@ -28,6 +31,10 @@ pub struct Trial {
     pub cut: Cut,
     /// Whether options change the text: reasoning stays in the content with its markers, or a fence around the content is removed.
     mended: bool,
+    /// The tools that may be called, if not all may.
+    callable: Option<&'static [&'static str]>,
+    /// The most calls that may be made.
+    most: usize,
 }
 
 impl Trial {
@@ -44,6 +51,13 @@ impl Trial {
             .parallel_tool_calls(flags & 4 == 0)
             .json_response(flags & 24 == 24)
             .unparsed(if flags & 32 == 0 { Unparsed::Content } else { Unparsed::Separate });
+        let callable = match flags >> 6 {
+            0 => None,
+            most => CALLABLE.get(..usize::from(most) - 1),
+        };
+        if let Some(names) = callable {
+            options = options.callable(names.iter().copied());
+        }
         let mended = flags & 2 != 0 || flags & 24 == 24;
         let prompts = &model.spec.generation_prompt;
         options = match usize::from(prompt) {
@@ -61,7 +75,8 @@ impl Trial {
             8..64 => Cut::At(usize::from(cut) - 7),
             _ => Cut::Random { seed: cut.into() },
         };
-        Some((Self { model, options, cut, mended }, rest))
+        let most = if flags & 4 == 0 { usize::MAX } else { 1 };
+        Some((Self { model, options, cut, mended, callable, most }, rest))
     }
 
     /// Checks the property for this text.
@@ -96,6 +111,7 @@ impl Trial {
             }
         }
         calls_are_json(&message)?;
+        self.calls_are_allowed(&message)?;
         if !self.mended {
             lossless::check(self.model, &self.options, text, &whole)?;
             // Where broken markup goes changes nothing else.
@@ -114,6 +130,18 @@ impl Trial {
         }
         linear(parser, &self.cut.pieces(text), &self.options)?;
         ends(parser, text, &self.options, &whole)
+    }
+}
+
+impl Trial {
+    /// No call is delivered that the options rule out.
+    fn calls_are_allowed(&self, message: &Message) -> Result<(), String> {
+        let is_ruled_out = |name: &str| self.callable.is_some_and(|names| !names.contains(&name));
+        let calls = &message.tool_calls;
+        if calls.len() > self.most || calls.iter().any(|call| is_ruled_out(&call.name)) {
+            return Err(format!("calls that are ruled out: {calls:?}"));
+        }
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ use unjinja_build::templates_in;
 use unjinja_render::Template;
 
 use crate::models::{self, Model, root};
+use crate::prose;
 
 /// Why seeds could not be made: a file is missing.
 pub type Failure = Box<dyn std::error::Error>;
@@ -22,6 +23,7 @@ pub fn seeds(target: &str) -> Result<Vec<Vec<u8>>, Failure> {
     Ok(match target {
         "outputs" => outputs()?,
         "markers" => markers(),
+        "prose" => sentences(),
         "render" => [templates()?, snippets()?].concat(),
         "analyze" => templates()?,
         "specs" => models::all().iter().map(|model| model.spec.to_toml().into_bytes()).collect(),
@@ -93,6 +95,16 @@ fn markers() -> Vec<Vec<u8>> {
         [whole, begun].map(|rest| [&[number as u8, 0, 0, 0][..], &rest].concat())
     })
     .collect()
+}
+
+/// Every marker of a model that is no special token, with each text that may follow.
+fn sentences() -> Vec<Vec<u8>> {
+    let all = models::all().iter().enumerate();
+    let choices = all.flat_map(|(number, model)| (0..prose::markers(&model.spec).len()).map(move |at| (number, at)));
+    let sentence = |(at, (number, marker)): (usize, (usize, usize))| {
+        [&[number as u8, marker as u8, at as u8, at as u8][..], b"about it now and then"].concat()
+    };
+    choices.enumerate().map(sentence).collect()
 }
 
 fn templates() -> Result<Vec<Vec<u8>>, Failure> {

@@ -91,6 +91,11 @@ fn any_markers_through_their_model() -> Result<(), Failure> {
 }
 
 #[test]
+fn any_marker_in_a_sentence() -> Result<(), Failure> {
+    replay("prose")
+}
+
+#[test]
 fn any_template_rendered() -> Result<(), Failure> {
     replay("render")
 }

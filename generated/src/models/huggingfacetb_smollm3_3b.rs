@@ -81,8 +81,7 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|eot_id|>"),
         ]
     });
-const MARKER_IM_START_ASSISTANT: Marker = Marker::new("<|im_start|>assistant")
-    .layout("", "\n");
+const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n\n").leading();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -206,7 +205,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("", "\n"),
+        MARKER_THINK,
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("```"),
@@ -362,7 +361,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<think>").layout("", "\n"),
+        MARKER_THINK,
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
     ]

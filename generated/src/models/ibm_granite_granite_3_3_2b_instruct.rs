@@ -66,6 +66,20 @@ const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
     });
+const MARKER_RESPONSE: Marker = Marker::new("</response>")
+    .followed_by(const {
+        &[
+            text("<think>"),
+            text("<response>"),
+            text("</response>"),
+            text("<|tool_call|>"),
+            text("<|end_of_text|>"),
+            text("</s>"),
+            text("<eos>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -161,7 +175,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_role|>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
-        Marker::new("</response>"),
+        MARKER_RESPONSE,
         Marker::new("<|tool_call|>"),
     ]
 });
@@ -174,9 +188,9 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>"),
-        Marker::new("<response>"),
-        Marker::new("</response>"),
+        Marker::new("<think>").leading(),
+        Marker::new("<response>").leading(),
+        MARKER_RESPONSE,
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|end_of_cite|>"),
@@ -218,7 +232,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
-        Marker::new("</response>"),
+        MARKER_RESPONSE,
         Marker::new("<|tool_call|>"),
     ]
 });
@@ -249,7 +263,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
-        Marker::new("</response>"),
+        MARKER_RESPONSE,
         Marker::new("<|tool_call|>"),
     ]
 });
@@ -267,7 +281,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
-        Marker::new("</response>"),
+        MARKER_RESPONSE,
         Marker::new("<|tool_call|>"),
     ]
 });
@@ -283,7 +297,7 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
-        Marker::new("</response>"),
+        MARKER_RESPONSE,
         Marker::new("<|tool_call|>"),
     ]
 });

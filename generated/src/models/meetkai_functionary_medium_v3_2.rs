@@ -131,7 +131,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new(">>>all\n"),
+        Marker::new(">>>all\n").leading(),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
         Marker::new("<|NONE|>"),
@@ -159,7 +159,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new(">>>all\n"),
+        Marker::new(">>>all\n").leading(),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
         Marker::new("<|NONE|>"),
@@ -376,12 +376,13 @@ pub static PROGRAM: Program = Program {
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "all\n" content | call
 # The answer, up to `<|eot_id|>` or `>>>` or `>>>all\n`.
-content ::= "<" content-2 | ">" content-3 | [^<>] content | ""
-content-2 ::= "<" content-2 | ">" content-3 | "|" content-4 | [^<>|] content | ""
-content-3 ::= "<" content-2 | ">" content-5 | [^<>] content | ""
-content-5 ::= ">" call | "<" content-2 | ">all\n" content | [^<>] content | ""
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout layout object more
+content ::= layout ">>>all\n" content | content-2
 layout ::= [\t\n\r ]{0,20}
+content-2 ::= "<" content-3 | ">" content-4 | [^<>] content-2 | ""
+content-3 ::= "<" content-3 | ">" content-4 | "|" content-5 | [^<>|] content-2 | ""
+content-4 ::= "<" content-3 | ">" content-6 | [^<>] content-2 | ""
+content-6 ::= ">" call | "<" content-3 | [^<>] content-2 | ""
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout layout object more
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
@@ -400,14 +401,14 @@ exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
 more ::= layout "<|eot_id|>" layout | layout ">>>" call | layout
-content-4 ::= "<" content-2 | ">" content-3 | "e" content-6 | [^<>e] content | ""
-content-6 ::= "<" content-2 | ">" content-3 | "o" content-7 | [^<>o] content | ""
-content-7 ::= "<" content-2 | ">" content-3 | "t" content-8 | [^<>t] content | ""
-content-8 ::= "<" content-2 | ">" content-3 | "_" content-9 | [^<>_] content | ""
-content-9 ::= "<" content-2 | ">" content-3 | "i" content-10 | [^<>i] content | ""
-content-10 ::= "<" content-2 | ">" content-3 | "d" content-11 | [^<>d] content | ""
-content-11 ::= "<" content-2 | ">" content-3 | "|" content-12 | [^<>|] content | ""
-content-12 ::= ">" layout | "<" content-2 | [^<>] content | ""
+content-5 ::= "<" content-3 | ">" content-4 | "e" content-7 | [^<>e] content-2 | ""
+content-7 ::= "<" content-3 | ">" content-4 | "o" content-8 | [^<>o] content-2 | ""
+content-8 ::= "<" content-3 | ">" content-4 | "t" content-9 | [^<>t] content-2 | ""
+content-9 ::= "<" content-3 | ">" content-4 | "_" content-10 | [^<>_] content-2 | ""
+content-10 ::= "<" content-3 | ">" content-4 | "i" content-11 | [^<>i] content-2 | ""
+content-11 ::= "<" content-3 | ">" content-4 | "d" content-12 | [^<>d] content-2 | ""
+content-12 ::= "<" content-3 | ">" content-4 | "|" content-13 | [^<>|] content-2 | ""
+content-13 ::= ">" layout | "<" content-3 | [^<>] content-2 | ""
 "#;
 
 /// Whether the grammar holds only from a trigger on.

@@ -232,7 +232,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<think>").layout("", "\n").leading(),
         Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
@@ -497,7 +497,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<think>").layout("", "\n").leading(),
     ]
 });
 

@@ -313,7 +313,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<think>").layout("", "\n").leading(),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("```"),
@@ -627,7 +627,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<think>").layout("", "\n").leading(),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
     ]

@@ -109,6 +109,9 @@ const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS: Marker = Marker::n
 const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS: Marker = Marker::new(
     "<|start|>assistant<|channel|>analysis to=functions.",
 );
+const MARKER_TO_FUNCTIONS: Marker = Marker::new("to=functions.")
+    .layout(" ", "")
+    .leading();
 const MARKER_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new("<|constrain|>json<|message|>")
     .layout(" ", "");
 const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
@@ -306,7 +309,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("```"),
-        Marker::new("to=functions.").layout(" ", ""),
+        MARKER_TO_FUNCTIONS,
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
@@ -324,7 +327,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|end|>"),
-        Marker::new("to=functions.").layout(" ", ""),
+        MARKER_TO_FUNCTIONS,
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
