@@ -93,8 +93,7 @@ fn renders_are_those_of_the_oracle() -> Result<(), Failure> {
         let lines: Vec<Value> = lines.collect();
         let templates = folder.join("templates");
         // The oracle rendered with the variables of the conversations only.
-        let arguments: [&Path; 5] =
-            ["render".as_ref(), "--jsonl".as_ref(), "--templates".as_ref(), &templates];
+        let arguments: [&Path; 4] = ["render".as_ref(), "--jsonl".as_ref(), "--templates".as_ref(), &templates];
         let answers = answers(&arguments, &lines)?;
         assert_eq!(answers.len(), rows.len());
         for (row, (line, answer)) in rows.iter().zip(lines.iter().zip(&answers)) {
