@@ -43,11 +43,31 @@ const REWRITES: [Rewrite; 4] = [Rewrite::Names, Rewrite::LongNames, Rewrite::Spa
 const KNOWN: &[(Rewrite, &str, &str)] = &[
     (Rewrite::Names, "meituan-longcat-longcat-2.0-hub.jinja", SWITCHED_WORD),
     (Rewrite::LongNames, "meituan-longcat-longcat-2.0-hub.jinja", SWITCHED_WORD),
+    (Rewrite::Names, "aletheia-bench-dpo-think-14b-hub.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "aletheia-bench-dpo-think-14b-hub.jinja", NAMED_OPENER),
+    (Rewrite::Names, "allenai-olmo-3.2-tokenizer-think-release-hub.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "allenai-olmo-3.2-tokenizer-think-release-hub.jinja", NAMED_OPENER),
+    (Rewrite::Names, "edwardcapriolo-antares-350m-jq4-hub.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "edwardcapriolo-antares-350m-jq4-hub.jinja", NAMED_OPENER),
+    (Rewrite::Names, "inclusionai-ring-mini-2.0-hub.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "inclusionai-ring-mini-2.0-hub.jinja", NAMED_OPENER),
+    (Rewrite::Names, "open-instruct-tulu-thinker.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "open-instruct-tulu-thinker.jinja", NAMED_OPENER),
+    (Rewrite::Names, "openbuddy-r1-0528-distill-qwen3-32b-hub.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "openbuddy-r1-0528-distill-qwen3-32b-hub.jinja", NAMED_OPENER),
+    (Rewrite::Names, "pleias-monad-hub.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "pleias-monad-hub.jinja", NAMED_OPENER),
+    (Rewrite::Names, "yoon1v-apex-1-dpo-hub.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "yoon1v-apex-1-dpo-hub.jinja", NAMED_OPENER),
 ];
 
 /// Why a spec changes with the names.
 const SWITCHED_WORD: &str =
     "the turn begins with `/think_on` or `/think_off`, which have letters in common; other words have fewer";
+
+/// Why a spec changes with the names.
+const NAMED_OPENER: &str = "the prompt ends in a tag that is in no turn, and its closer is nowhere in the template; only its name \
+                            says that it opens reasoning, and not the answer";
 
 /// The results for one template.
 #[derive(Default)]

@@ -426,11 +426,9 @@ fn enter_unknown<'e, 'o>(program: &'e Program, prompt: &'o str) -> Option<(Optio
         return Some((None, &prompt[end.len() - opener..]));
     }
     let before = end[..end.len() - last(end, Action::CloseReasoning)?].trim_end();
-    if let Some(opener) = last(before, Action::OpenReasoning) {
-        return Some((None, &prompt[before.len() - opener..]));
-    }
     // A prompt that holds the reasoning itself is a part of the message, if it is known to begin with the turn.
-    if program.info.assistant_start.is_empty() && cores(Action::OpenReasoning).any(|opener| before.contains(opener)) {
+    let holds = || cores(Action::OpenReasoning).any(|opener| before.contains(opener) && !before.ends_with(opener));
+    if program.info.assistant_start.is_empty() && holds() {
         return None;
     }
     Some((program.entries.iter().find(|entry| entry.channel == Channel::Content && entry.read.is_empty()), ""))
