@@ -259,7 +259,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<seed:think>").leading(),
+        Marker::new("<seed:think>").unmentioned(),
         Marker::new("```"),
         Marker::new("<function="),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
@@ -551,7 +551,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<seed:think>").leading(),
+        Marker::new("<seed:think>").unmentioned(),
     ]
 });
 

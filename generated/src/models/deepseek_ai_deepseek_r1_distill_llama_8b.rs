@@ -254,7 +254,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("", "\n").leading(),
+        Marker::new("<think>").layout("", "\n").unmentioned(),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜Assistant｜>"),

@@ -85,6 +85,7 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(18);
 
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(19);
+const MARKER_THINK: Marker = Marker::new("<think>").layout("\n", "").unmentioned();
 const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
     .followed_by(const { &[text("<tool_call>"), text("<think>")] })
     .peek();
@@ -240,7 +241,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("\n", "").leading(),
+        MARKER_THINK,
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
@@ -373,7 +374,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<think>").layout("\n", "").leading(),
+        MARKER_THINK,
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),

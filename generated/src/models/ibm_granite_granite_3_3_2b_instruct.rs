@@ -188,7 +188,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").leading(),
+        Marker::new("<think>").unmentioned(),
         Marker::new("<response>").leading(),
         MARKER_RESPONSE,
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),

@@ -93,6 +93,7 @@ const MARKER_E: Marker = Marker::new("[e~[")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -232,7 +233,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("", "\n").leading(),
+        MARKER_THINK,
         Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
@@ -497,7 +498,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<think>").layout("", "\n").leading(),
+        MARKER_THINK,
     ]
 });
 

@@ -80,6 +80,7 @@ const MARKER_SPECIAL_12: Marker = Marker::new("<SPECIAL_12>")
     });
 const MARKER_SPECIAL_11_ASSISTANT: Marker = Marker::new("<SPECIAL_11>Assistant")
     .layout("", "\n");
+const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -164,7 +165,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("", "\n").leading(),
+        MARKER_THINK,
         Marker::new("```"),
         Marker::new("<TOOLCALL>"),
     ]
@@ -302,7 +303,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<think>").layout("", "\n").leading(),
+        MARKER_THINK,
     ]
 });
 

@@ -104,6 +104,7 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     });
 const MARKER_IM_START_ASSISTANT: Marker = Marker::new("<|im_start|>assistant")
     .layout("", "\n");
+const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned();
 const MARKER_FUNCTION: Marker = Marker::new("</function>")
     .layout("\n", "")
     .followed_by(const {
@@ -319,7 +320,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<think>").layout("", "\n").leading(),
+        MARKER_THINK,
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("<|image_pad|>"),
@@ -637,7 +638,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
-        Marker::new("<think>").layout("", "\n").leading(),
+        MARKER_THINK,
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("<|image_pad|>"),
