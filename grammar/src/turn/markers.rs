@@ -16,7 +16,10 @@ impl<'a> Turn<'a> {
         let mut transitions = self.transitions(at);
         if at.state == self.program.start && self.limits.response.is_some() {
             // A repeated turn start would be read as text before the answer, so it is not allowed.
-            transitions.retain(|(marker, transition)| !is_irrelevant(transition) || marker.confirm.is_end());
+            // Nor is the end of an answer before it.
+            transitions.retain(|(marker, transition)| {
+                (!is_irrelevant(transition) || marker.confirm.is_end()) && !transition.does(&Action::CloseContent)
+            });
         }
         if let Some((transition, _)) = otherwise
             && start

@@ -60,7 +60,7 @@ impl Turn<'_> {
                 continue;
             }
             // What templates do not write after text ends no text. `text_from_its_start` has it.
-            let to = self.allowed_target(at, marker, transition).filter(|_| marker.in_text == InText::Marker);
+            let to = self.allowed_target(at, marker, transition).filter(|_| marker.in_text != InText::Text);
             if to.is_none() && may_be_text(marker) {
                 continue;
             }
@@ -169,7 +169,7 @@ impl Turn<'_> {
     /// The alternatives of a text that begins here: with a marker that may come only before text, or with text.
     pub(super) fn text_from_its_start(&mut self, at: Position) -> Vec<Alternative> {
         let mut leading = self.transitions(at);
-        leading.retain(|(marker, _)| marker.in_text != InText::Marker);
+        leading.retain(|(marker, _)| marker.in_text == InText::Text);
         if leading.is_empty() {
             return self.text_alternatives(NodeKey::Text(at, 0), 0);
         }
@@ -182,7 +182,7 @@ impl Turn<'_> {
 
     /// Whether markers may come at the start of a text that may not come later in it.
     fn has_leading(&self, at: Position) -> bool {
-        self.transitions(at).iter().any(|(marker, _)| marker.in_text != InText::Marker)
+        self.transitions(at).iter().any(|(marker, _)| marker.in_text == InText::Text)
     }
 
     /// Whether the turn may end in this text.
