@@ -996,6 +996,7 @@ more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "```" layout "<�
 more-4 ::= layout
 more-5 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" more-6 | layout "<｜tool▁calls▁begin｜>" more | layout
 more-6 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁calls▁begin｜>" more | layout "<｜tool▁call▁begin｜>" more-2 | content | layout
+# The answer, up to `<think>` or `<｜end▁of▁sentence｜>` or `<｜tool▁calls▁begin｜>` or `<｜tool▁call▁begin｜>`.
 content ::= "<" content-2 | [^<] content | ""
 content-2 ::= "<" content-2 | "t" content-3 | "｜" content-4 | [\x00-;=-su-｛｝-\U0010FFFF] content | ""
 content-3 ::= "<" content-2 | "h" content-5 | [^<h] content | ""
