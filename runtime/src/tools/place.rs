@@ -5,15 +5,12 @@
 
 use serde_json::Value;
 
-use super::references::References;
+use super::references::{Document, References};
 use super::schema::{reference, types_at};
 use super::types::Types;
 
 /// How many schemas are looked at to find a place.
 const BUDGET: usize = 64;
-
-/// A schema with its references.
-pub(super) type Document<'s> = (&'s Value, &'s References);
 
 /// A place in a tool's schema.
 #[derive(Clone, Copy, Debug)]

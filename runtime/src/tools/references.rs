@@ -36,6 +36,9 @@ pub struct References {
     inner_bases: bool,
 }
 
+/// A schema with its references.
+pub(super) type Document<'s> = (&'s Value, &'s References);
+
 impl References {
     /// The references of a document.
     pub fn of(root: &Value) -> Self {

@@ -5,8 +5,7 @@
 
 use serde_json::Value;
 
-use super::place::Document;
-use super::references::References;
+use super::references::{Document, References};
 use super::types::Types;
 
 /// The budget: how many schemas are looked at for one tool.
