@@ -174,7 +174,7 @@ fn place() -> Result<Place, Failure> {
 /// What a command prints for an engine is JSON, not only with `--format json`.
 #[test]
 fn a_structural_tag_is_one_document() -> Result<(), Failure> {
-    let place = support::place("json", "tag")?;
+    let place = crate::support::place("json", "tag")?;
     place.write("hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
     let command = "unjinja grammar --template hermes.jinja --tool-choice required --for xgrammar > tag.json";
     assert_eq!(place.run(command, b"")?.code, 0);

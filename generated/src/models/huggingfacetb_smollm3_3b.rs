@@ -81,7 +81,9 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|eot_id|>"),
         ]
     });
-const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n\n").unmentioned();
+const MARKER_IM_START_ASSISTANT: Marker = Marker::new("<|im_start|>assistant")
+    .layout("", "\n");
+const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
