@@ -1,5 +1,7 @@
 //! A response template made of a format spec: from markers to fields. Nothing here asks which model it is.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value as Json, json};
 use unjinja_spec::{Channel, ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode};
 
@@ -45,7 +47,7 @@ fn anchor(spec: &FormatSpec) -> (&'static str, String) {
     let start = spec.turn.assistant_start.as_str();
     let markers = [&spec.content.start, &spec.reasoning.start, &spec.tools.per_call_start, &spec.tools.section_start];
     let is_marker = |text: &&String| !text.is_empty() && MarkerText::new(text).core.starts_with(start.trim());
-    let begun: Vec<String> = spec
+    let begun: BTreeSet<String> = spec
         .generation_prompt
         .iter()
         .filter(|prompt| !prompt.text.is_empty())
@@ -54,11 +56,12 @@ fn anchor(spec: &FormatSpec) -> (&'static str, String) {
         .collect();
     if !begun.is_empty() {
         // The prompt begins a marker, which must be read: the turn begins before it and not after it.
-        let pattern = "start_anchor_pattern";
-        return (
-            pattern,
-            if begun.len() == 1 { format!("(?={}$)", begun[0]) } else { format!("(?=(?:{})$)", begun.join("|")) },
-        );
+        let texts = Vec::from_iter(begun);
+        let texts = if let [one] = &*texts { one.clone() } else { format!("(?:{})", texts.join("|")) };
+        // A prompt of another kind may write nothing of the turn.
+        let writes_nothing = start.is_empty() && spec.generation_prompt.iter().any(|prompt| prompt.text.is_empty());
+        let other = if writes_nothing { "|$" } else { "" };
+        return ("start_anchor_pattern", format!("(?={texts}$){other}"));
     }
     match start {
         // The prompt ends where the output begins.
