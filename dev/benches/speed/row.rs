@@ -60,8 +60,6 @@ pub struct Row {
     /// Median time of the parser.
     pub nanoseconds: f64,
     pub limit: Limit,
-    /// Median time of the reference work.
-    pub limit_nanoseconds: f64,
     /// Median of the ratios of parser to reference work, by round.
     pub ratio: f64,
     /// Time at 1 MiB divided by time at 64 KiB, median by round; for a row at 64 KiB that has a partner at 1 MiB.

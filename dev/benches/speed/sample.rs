@@ -184,7 +184,6 @@ pub fn measure(
                 mode,
                 nanoseconds: median(ours.iter().copied()),
                 limit,
-                limit_nanoseconds: median(limits.iter().copied()),
                 ratio: median(ours.iter().zip(limits).map(|(ours, limit)| ours / limit.max(1.0))),
                 growth: long.and_then(|long| {
                     let longs = samples_of(long, mode)?;
