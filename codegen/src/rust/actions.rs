@@ -133,7 +133,8 @@ pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, a
             let marker = &**marker;
             quote!(io.missing_marker(#marker);)
         }
-        Action::OpenContent | Action::CloseContent => TokenStream::new(),
+        Action::OpenContent => quote!(io.open_content();),
+        Action::CloseContent => TokenStream::new(),
     }
 }
 

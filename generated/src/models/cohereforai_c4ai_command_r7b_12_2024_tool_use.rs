@@ -787,7 +787,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(8) => {
+                        io.open_content();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9) => Flow::Go(CONTENT),
                     Found::Marker(10..=13) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -824,8 +828,13 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0 | 1 | 3) => {
                         io.unparsed();
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Marker(2) => {
+                        io.unparsed();
+                        io.open_content();
                         Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
@@ -848,7 +857,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(10) => {
+                        io.open_content();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11) => Flow::Go(CONTENT),
                     Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -899,7 +912,13 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -939,7 +958,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12) => {
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -971,7 +995,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10) => {
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1003,7 +1032,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10) => {
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }

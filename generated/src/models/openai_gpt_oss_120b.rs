@@ -1283,10 +1283,14 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 8..=21) => Flow::Go(CONTENT),
+                    Found::Marker(5 | 20 | 21) => Flow::Go(CONTENT),
                     Found::Marker(6 | 7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(8..=19) => {
+                        io.open_content();
+                        Flow::Go(CONTENT)
                     }
                     Found::Marker(22..=27) => {
                         io.speculate(CONTENT);
@@ -1303,7 +1307,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=20) => Flow::Go(CONTENT),
+                    Found::Marker(7..=18) => {
+                        io.open_content();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
                     Found::Marker(21 | 22) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -1341,8 +1349,13 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0..=15) => {
+                    Found::Marker(0..=2 | 15) => {
                         io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(3..=14) => {
+                        io.unparsed();
+                        io.open_content();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
@@ -1360,10 +1373,14 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(6 | 9..=21) => Flow::Go(CONTENT),
+                    Found::Marker(6 | 21) => Flow::Go(CONTENT),
                     Found::Marker(7 | 8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(9..=20) => {
+                        io.open_content();
+                        Flow::Go(CONTENT)
                     }
                     Found::Marker(22..=27) => {
                         io.speculate(CONTENT);
@@ -1413,7 +1430,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11 | 14..=26) => {
+                    Found::Marker(11 | 26) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -1423,6 +1440,12 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(14..=25) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
                     }
                     Found::Marker(27) => {
                         io.end_call();
@@ -1466,7 +1489,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 15..=27) => {
+                    Found::Marker(12 | 27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -1476,6 +1499,12 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(15..=26) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
                     }
                     Found::Marker(28) => {
                         io.end_call();
@@ -1510,7 +1539,7 @@ impl Machine for Parser {
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(11) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(12 | 15..=27) => {
+                    Found::Marker(12 | 27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1518,6 +1547,11 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(15..=26) => {
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1533,7 +1567,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(6 | 9..=21) => {
+                    Found::Marker(6 | 21) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1541,6 +1575,11 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(9..=20) => {
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
                     }
                     Found::Marker(22..=27) => {
                         io.end_calls();
@@ -1565,7 +1604,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=21) => Flow::Go(CONTENT),
+                    Found::Marker(8..=19) => {
+                        io.open_content();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
                     Found::Marker(22 | 23) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -1599,7 +1642,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 15..=27) => {
+                    Found::Marker(12 | 27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1607,6 +1650,11 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(15..=26) => {
+                        io.end_calls();
+                        io.open_content();
+                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {

@@ -160,7 +160,8 @@ impl Interpreter {
                 Action::Unparsed => io.unparsed(),
                 Action::OtherToken => io.other_token(),
                 Action::MissingMarker(text) => io.missing_marker(text),
-                Action::OpenContent | Action::CloseContent => {}
+                Action::OpenContent => io.open_content(),
+                Action::CloseContent => {}
             }
         }
         true
