@@ -204,22 +204,26 @@ fn row(grammar: &Grammar) -> Map<String, Value> {
     ])
 }
 
-/// The tools and options of a case.
-fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
-    let tools = Tools::from_openai(line.get("tools").unwrap_or(&Value::Null)).map_err(|e| format!("`tools`: {e}"))?;
-    let choice = match line.get("tool_choice") {
-        None | Some(Value::Null) => ToolChoice::Auto,
-        Some(Value::String(text)) => choice(text),
-        // OpenAI's form of naming a tool.
+/// The field `tool_choice` of a case, in one of OpenAI's forms.
+pub(crate) fn choice_of(line: &Value) -> Result<ToolChoice, String> {
+    match line.get("tool_choice") {
+        None | Some(Value::Null) => Ok(ToolChoice::Auto),
+        Some(Value::String(text)) => Ok(choice(text)),
         Some(Value::Object(named)) => {
             let function = named.get("function").unwrap_or(&Value::Null);
             let name = function.get("name").or_else(|| named.get("name")).and_then(Value::as_str);
-            ToolChoice::Named(name.ok_or("`tool_choice` names no function")?.to_owned())
+            Ok(ToolChoice::Named(name.ok_or("`tool_choice` names no function")?.to_owned()))
         }
         Some(other) => {
-            return Err(format!("`tool_choice` must be a string or an object that names a function, but is {other}"));
+            Err(format!("`tool_choice` must be a string or an object that names a function, but is {other}"))
         }
-    };
+    }
+}
+
+/// The tools and options of a case.
+fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
+    let tools = Tools::from_openai(line.get("tools").unwrap_or(&Value::Null)).map_err(|e| format!("`tools`: {e}"))?;
+    let choice = choice_of(line)?;
     let parallel = line.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
     let mut options = GrammarOptions::new().tool_choice(choice).parallel_tool_calls(parallel);
     if let Some(engine) = line.get("for").filter(|engine| !engine.is_null()) {

@@ -4,9 +4,11 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use unjinja_grammar::ToolChoice;
 use unjinja_runtime::{ChatParser, Message, Options, Tools, Unparsed};
 
 use crate::failure::Done;
+use crate::grammar::choice_of;
 use crate::{input, parser_args};
 
 /// Answers lines with the parsers of the supported models.
@@ -41,6 +43,12 @@ impl Case {
             .parallel_tool_calls(flag("parallel_tool_calls", true)?)
             .extract_reasoning(flag("extract_reasoning", true)?)
             .json_response(line.get("json_schema").is_some_and(|schema| !schema.is_null()));
+        options = match choice_of(line)? {
+            ToolChoice::None => options.callable::<String>([]),
+            ToolChoice::Named(name) => options.callable([name]),
+            // Only a grammar can make a model call a tool.
+            _ => options,
+        };
         match line.get("unparsed").map(|value| value.as_str().unwrap_or_default()) {
             None | Some("content") => {}
             Some("separate") => options = options.unparsed(Unparsed::Separate),
