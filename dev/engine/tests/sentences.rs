@@ -27,7 +27,10 @@ struct Sentence {
 #[test]
 fn sentences_of_other_engines_are_accepted() -> Result<(), Failure> {
     let Some(text) = std::env::var_os("UNJINJA_SENTENCES").and_then(|path| fs::read_to_string(path).ok()) else {
-        unjinja_testkit::skip("no sentences of other engines: run .ci/engines before .ci/engine", ("UNJINJA_ENGINES", "required"))?;
+        unjinja_testkit::skip(
+            "no sentences of other engines: run .ci/engines before .ci/engine",
+            ("UNJINJA_ENGINES", "required"),
+        )?;
         return Ok(());
     };
     let (engine, tools) = (Engine::new()?, tools()?);

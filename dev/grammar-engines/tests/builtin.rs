@@ -261,7 +261,10 @@ impl Corpus {
 #[test]
 fn every_difference_is_explained() -> Result<(), Failure> {
     if std::env::var_os("XGRAMMAR_PYTHON").is_none() {
-        return unjinja_testkit::skip("XGRAMMAR_PYTHON names no Python: run .ci/engines", ("UNJINJA_ENGINES", "required"));
+        return unjinja_testkit::skip(
+            "XGRAMMAR_PYTHON names no Python: run .ci/engines",
+            ("UNJINJA_ENGINES", "required"),
+        );
     }
     let Some(corpus) = Corpus::read()? else { return Ok(()) };
     let engines = Engines::new()?;

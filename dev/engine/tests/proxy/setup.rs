@@ -104,7 +104,11 @@ fn folder() -> std::path::PathBuf {
 impl Running {
     /// A proxy for one of the templates; `None` if its format has no calls.
     pub async fn start(name: &str) -> Result<Option<Self>, Failure> {
-        let loader = Loader::new().tokens(SpecialTokens { bos: Some(String::new()), eos: Some(String::new()), ..SpecialTokens::default() });
+        let loader = Loader::new().tokens(SpecialTokens {
+            bos: Some(String::new()),
+            eos: Some(String::new()),
+            ..SpecialTokens::default()
+        });
         let model = loader.from_file(folder().join(format!("{name}.jinja")))?;
         let openers = openers(&model);
         if openers.is_empty() {
