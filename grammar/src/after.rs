@@ -1,8 +1,6 @@
 //! What may follow a text that has already been written: the rules after it. A sampler that cannot be fed with the text itself
 //! begins with these.
 
-use std::collections::HashSet;
-
 use super::free_text::TextPart;
 use super::until::Transition;
 use super::{Builder, Expr, Repeat, RuleId, choice, repeat, sequence, text};
@@ -68,10 +66,10 @@ impl Builder {
 
     /// Whether an expression matches the empty text.
     fn may_be_empty(&self, expr: &Expr) -> bool {
-        self.empty_within(expr, &mut HashSet::new())
+        self.empty_within(expr, &mut Vec::new())
     }
 
-    fn empty_within(&self, expr: &Expr, open: &mut HashSet<RuleId>) -> bool {
+    fn empty_within(&self, expr: &Expr, open: &mut Vec<RuleId>) -> bool {
         match expr {
             Expr::Text(text) => text.is_empty(),
             Expr::Class(_) => false,
@@ -81,11 +79,12 @@ impl Builder {
             Expr::Rule(id) => {
                 let Some(rule) = self.get(*id) else { return false };
                 // A rule that is looked at already adds nothing to the answer.
-                if rule.text.is_none() && !open.insert(*id) {
+                if rule.text.is_none() && open.contains(id) {
                     return false;
                 }
+                open.push(*id);
                 let empty = rule.expr.as_ref().is_some_and(|expr| self.empty_within(expr, open));
-                open.remove(id);
+                open.pop();
                 empty
             }
         }

@@ -6,19 +6,19 @@ use std::fmt;
 use unjinja_runtime::abi_3::{Action, Channel, Hole, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
+use super::engine::{Request, complete};
 use super::options::ToolChoice;
-use super::special_tokens::Tokens;
 use super::tool_rules::ToolRules;
 use super::trigger;
 use super::turn::{Limits, Offered, Texts, Turn};
 use super::values::Wider;
-use super::{Expr, GrammarOptions, SchemaError, Target, lark, xgrammar};
+use super::{GrammarOptions, SchemaError};
 
 /// A grammar, and what a sampler needs with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grammar {
-    /// The grammar in the language of its [`Target`]: GBNF, whose first rule is `root`; a structural tag as JSON; or Lark.
-    /// Empty if nothing has to be constrained.
+    /// The grammar in the language of its [`Target`](super::Target): GBNF, whose first rule is `root`; a structural tag as
+    /// JSON; or Lark. Empty if nothing has to be constrained.
     pub text: String,
     /// Whether the grammar holds only from a trigger on; all text before the trigger is free. If false, it holds for
     /// the whole turn.
@@ -132,7 +132,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         }
     }
     // Other engines than llama.cpp know free text, so that their grammars hold for the whole turn.
-    let gbnf = options.target == Target::Gbnf;
+    let gbnf = options.engine.is_none();
     let lazy = gbnf && offered.is_some() && !required && options.response_schema.is_none() && read.is_empty();
     let triggers = match &offered {
         Some(offered) if lazy => trigger::triggers(program, offered),
@@ -145,29 +145,18 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         parallel: options.parallel_tool_calls,
         reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
-        texts: if gbnf { Texts::States } else { Texts::Whole },
+        texts: Texts::States,
     };
-    let tokens = Tokens::new(&options.special_tokens, options.target);
-    let folded = (!tokens.is_empty()).then(|| tokens.folded(program));
-    let (program, read) = (folded.as_ref().unwrap_or(program), tokens.fold(read));
-    let turn = Turn::new(program, limits);
-    let (made, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, &read) };
-    if let Some((tool, error)) = values.error {
-        return Err(GrammarError::Schema(tool, error));
-    }
-    let (mut builder, mut root) = made.ok_or(GrammarError::Nothing)?;
-    if !gbnf {
-        root = builder.after(root, &tokens.fold(rest));
-        builder.set_tokens(tokens);
-    }
-    if root == Expr::Choice(Vec::new()) {
-        return Err(GrammarError::Nothing);
-    }
-    grammar.text = match options.target {
-        Target::Gbnf => builder.grammar(root),
-        Target::XGrammar => xgrammar::structural_tag(&builder, &root),
-        Target::Llguidance => lark::lark(&builder, &root),
+    let (text, values) = match options.engine {
+        Some(make) => make(Request { program, state, read, rest, limits, special_tokens: &options.special_tokens })?,
+        None => {
+            let turn = Turn::new(program, limits);
+            let (made, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
+            let (builder, root) = complete(made, &values)?;
+            (builder.grammar(root), values)
+        }
     };
+    grammar.text = text;
     grammar.triggers = triggers;
     grammar.prefill = if grammar.lazy || !gbnf { String::new() } else { rest.to_owned() };
     grammar.widened = values.widened;

@@ -5,17 +5,15 @@
 //! body becomes a rule of its own unless it is small, and a high count is built from chunks. The chunks are
 //! unambiguous: at any point at most two of them can be open.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use unjinja_runtime::abi_3::KeyOrder;
 
 use super::expr::{Expr, Repeat, choice, repeat, sequence};
 use super::free_text::{FreeText, TextPart};
-use super::hash::Quick;
 use super::special_tokens::Tokens;
 use super::syntax::Syntax;
+use crate::small::{self, Map, Set};
 
 /// The highest count that is written. llama.cpp refuses higher ones.
 pub const MAX_REPETITION: u32 = 1999;
@@ -62,11 +60,11 @@ pub struct Rule {
 pub struct Builder {
     rules: Vec<Rule>,
     /// The names in use. For a name without a number: the last number that was added to it.
-    names: HashMap<String, u32, Quick>,
+    names: Map<String, u32>,
     /// Rules by the hash of their expressions. Rules with equal hashes are compared.
-    known: HashMap<u64, Vec<RuleId>, Quick>,
+    known: Map<u64, Vec<RuleId>>,
     /// Rules that were kept for a purpose, to be found again.
-    kept: HashMap<String, RuleId, Quick>,
+    kept: Map<String, RuleId>,
     /// The syntax in which values are written.
     syntax: Syntax,
     /// The order in which templates write keys.
@@ -241,7 +239,7 @@ impl Builder {
     /// are assumed to match something.
     pub fn matches_some(&self, rule: RuleId) -> bool {
         let mut reached = vec![rule];
-        let mut seen: HashSet<RuleId> = HashSet::from([rule]);
+        let mut seen: Set<RuleId> = [rule].into_iter().collect();
         let mut at = 0;
         while let Some(&rule) = reached.get(at) {
             at += 1;
@@ -252,7 +250,7 @@ impl Builder {
             reached.extend(below.into_iter().filter(|rule| seen.insert(*rule)));
         }
         // Rules mostly use rules that follow them here. So going backwards, one round finds nearly all.
-        let mut good: HashSet<RuleId> = HashSet::new();
+        let mut good: Set<RuleId> = Set::new();
         loop {
             let before = good.len();
             for &rule in reached.iter().rev() {
@@ -298,13 +296,13 @@ impl Builder {
         if let Expr::Rule(rule) = expr {
             return rule;
         }
-        let hash = Quick::default().hash_one(&expr);
+        let hash = small::hash(&expr);
         let same = |rule: &&RuleId| self.get(**rule).is_some_and(|rule| rule.expr.as_ref() == Some(&expr));
         if let Some(&rule) = self.known.get(&hash).and_then(|rules| rules.iter().find(same)) {
             return rule;
         }
         let rule = self.add(hint, Some(expr));
-        self.known.entry(hash).or_default().push(rule);
+        self.known.get_or_insert_with(hash, Default::default).push(rule);
         rule
     }
 
@@ -326,11 +324,11 @@ impl Builder {
         loop {
             number += 1;
             let name = if number == 1 { base.clone() } else { format!("{base}-{number}") };
-            if number > 1 && self.names.contains_key(&name) {
+            if number > 1 && self.names.contains(&name) {
                 continue;
             }
             self.names.insert(base, number);
-            self.names.entry(name.clone()).or_insert(1);
+            self.names.get_or_insert_with(name.clone(), || 1);
             return name;
         }
     }
@@ -403,7 +401,7 @@ fn references(expr: &Expr, into: &mut Vec<RuleId>) {
 }
 
 /// Whether an expression matches some text, if the rules in `good` do.
-fn matches_with(expr: &Expr, good: &HashSet<RuleId>) -> bool {
+fn matches_with(expr: &Expr, good: &Set<RuleId>) -> bool {
     match expr {
         Expr::Text(_) => true,
         Expr::Class(class) => !class.is_empty(),

@@ -9,12 +9,11 @@
 //! counted instead: ways from its first state back to it. A round is one character, unless the text contains the beginning of a
 //! marker. So no text is refused, and none goes on for ever, but some that are too long are accepted.
 
-use std::collections::HashMap;
-
 use super::schema::Count;
 use super::text_rules::class;
 use super::until::{CharSet, Stop, Transition, Until};
 use super::{Builder, Expr, RuleId, choice, option, repeat, sequence, text};
+use crate::small::Map;
 
 /// One text is counted exactly if that takes at most so many rules.
 const RULES: usize = 4096;
@@ -117,11 +116,12 @@ impl Exact {
     /// `None` if no text has this length, or if it takes more than `most` rules.
     fn write(&self, builder: &mut Builder, name: &str, most: usize) -> Option<Expr> {
         let mut keys: Vec<Key> = vec![(0, 0, 0)];
-        let mut known: HashMap<Key, usize> = HashMap::from([((0, 0, 0), 0)]);
+        let mut known: Map<Key, usize> = Map::new();
+        known.insert((0, 0, 0), 0);
         let mut steps: Vec<Vec<Step>> = Vec::new();
         while let Some(&key) = keys.get(steps.len()) {
             let mut number = |key: Key| {
-                *known.entry(key).or_insert_with(|| {
+                *known.get_or_insert_with(key, || {
                     keys.push(key);
                     keys.len() - 1
                 })

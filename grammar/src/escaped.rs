@@ -2,16 +2,15 @@
 //!
 //! It must not know what the rules mean. Each character of a text and of a class is replaced by its escape.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::{Builder, Class, Expr, Repeat, RuleId, choice, repeat, sequence, text};
+use crate::small::Map;
 
 /// The rules that were escaped so far, each with its copy.
 #[derive(Default)]
 pub(super) struct Escaped {
-    copies: HashMap<RuleId, RuleId>,
+    copies: Map<RuleId, RuleId>,
 }
 
 impl Escaped {

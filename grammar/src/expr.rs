@@ -2,6 +2,7 @@
 //! handles them.
 
 use super::RuleId;
+use crate::small::{self, Set};
 
 /// What a rule, or a part of one, matches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,35 +79,42 @@ pub fn text(text: impl Into<String>) -> Expr {
 /// All of these, one after the other. Nested sequences are flattened and neighbouring texts joined. If a part matches
 /// nothing, the result matches nothing.
 pub fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
-    let mut flat: Vec<Expr> = Vec::new();
+    let mut flat = Vec::new();
     for part in parts {
-        match part {
-            Expr::Choice(none) if none.is_empty() => return Expr::Choice(none),
-            Expr::Sequence(inner) => inner.into_iter().for_each(|part| append(&mut flat, part)),
-            part => append(&mut flat, part),
-        }
+        append(&mut flat, part);
     }
-    if flat.len() == 1
-        && let Some(only) = flat.pop()
-    {
-        return only;
-    }
-    Expr::Sequence(flat)
+    sequence_of(flat)
 }
 
+/// Appends a part, without the sequence around it.
 fn append(flat: &mut Vec<Expr>, part: Expr) {
     match (flat.last_mut(), part) {
+        (_, Expr::Sequence(inner)) => inner.into_iter().for_each(|part| append(flat, part)),
         (_, Expr::Text(text)) if text.is_empty() => {}
         (Some(Expr::Text(before)), Expr::Text(text)) => before.push_str(&text),
         (_, part) => flat.push(part),
     }
 }
 
+fn sequence_of(mut flat: Vec<Expr>) -> Expr {
+    if flat.contains(&Expr::Choice(Vec::new())) {
+        return Expr::Choice(Vec::new());
+    }
+    match flat.len() {
+        1 => flat.pop().unwrap_or(Expr::EMPTY),
+        _ => Expr::Sequence(flat),
+    }
+}
+
 /// One of these. Nested choices are flattened; of equal alternatives the first stays.
 pub fn choice(alternatives: impl IntoIterator<Item = Expr>) -> Expr {
+    choice_of(alternatives.into_iter().collect())
+}
+
+fn choice_of(alternatives: Vec<Expr>) -> Expr {
     /// From this number on, equal alternatives are found by their hashes.
     const MANY: usize = 16;
-    let mut flat: Vec<Expr> = Vec::new();
+    let mut flat: Vec<Expr> = Vec::with_capacity(alternatives.len());
     for alternative in alternatives {
         match alternative {
             Expr::Choice(inner) => flat.extend(inner),
@@ -114,25 +122,24 @@ pub fn choice(alternatives: impl IntoIterator<Item = Expr>) -> Expr {
         }
     }
     if flat.len() < MANY {
-        let mut kept: Vec<Expr> = Vec::with_capacity(flat.len());
-        flat.into_iter().for_each(|one| {
-            if !kept.contains(&one) {
-                kept.push(one);
+        let mut at = 0;
+        while at < flat.len() {
+            if flat[..at].contains(&flat[at]) {
+                flat.remove(at);
+            } else {
+                at += 1;
             }
-        });
-        flat = kept;
+        }
     } else {
-        let mut seen = std::collections::HashSet::with_capacity(flat.len());
+        let mut seen = Set::new();
         let first: Vec<bool> = flat.iter().map(|one| seen.insert(one)).collect();
         let mut first = first.into_iter();
         flat.retain(|_| first.next().unwrap_or(true));
     }
-    if flat.len() == 1
-        && let Some(only) = flat.pop()
-    {
-        return only;
+    match flat.len() {
+        1 => flat.pop().unwrap_or(Expr::EMPTY),
+        _ => Expr::Choice(flat),
     }
-    Expr::Choice(flat)
 }
 
 /// From `min` to `max` times.
@@ -179,8 +186,12 @@ pub struct Class {
 impl Class {
     /// The code points in these ranges (first and last of each). A range whose end is before its start is empty.
     pub fn ranges(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
-        let mut sorted: Vec<(char, char)> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
-        sorted.sort_unstable();
+        Self::of_ranges(ranges.into_iter().collect())
+    }
+
+    fn of_ranges(mut sorted: Vec<(char, char)>) -> Self {
+        sorted.retain(|(first, last)| first <= last);
+        small::sort(&mut sorted);
         let mut ranges: Vec<(char, char)> = Vec::with_capacity(sorted.len());
         for (first, last) in sorted {
             match ranges.last_mut() {

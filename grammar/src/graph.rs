@@ -3,10 +3,11 @@
 //! A node may turn out to match nothing (a call that is not allowed, an argument without a value). Such nodes are
 //! removed. A node that is used once is written in place of its use.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::Hash;
 
 use super::{Builder, Expr, RuleId, choice, sequence};
+use crate::small::Map;
 
 /// The index of a node.
 pub(super) type NodeId = usize;
@@ -34,14 +35,14 @@ struct Node {
 /// The nodes. Each is made for a key and filled later.
 #[derive(Clone, Debug)]
 pub(super) struct Graph<K> {
-    keys: HashMap<K, NodeId>,
+    keys: Map<K, NodeId>,
     nodes: Vec<Node>,
     waiting: VecDeque<(K, NodeId)>,
 }
 
 impl<K: Clone + Eq + Hash> Graph<K> {
     pub(super) fn new() -> Self {
-        Self { keys: HashMap::new(), nodes: Vec::new(), waiting: VecDeque::new() }
+        Self { keys: Map::new(), nodes: Vec::new(), waiting: VecDeque::new() }
     }
 
     /// The node for a key. A new node is queued to be filled.

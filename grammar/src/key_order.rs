@@ -1,12 +1,11 @@
 //! The order in which templates write the keys of an object: that of the schema, or a sorted one.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 use unjinja_runtime::abi_3::KeyOrder;
 
 use super::subset::{Item, one_or_more};
 use super::{Builder, Expr, RuleId, choice, option, sequence};
+use crate::small::{self, Map};
 
 /// Up to so many named members may come in either order without two readings of one text. The number of alternatives
 /// grows with its square.
@@ -14,19 +13,15 @@ const EITHER: usize = 16;
 
 /// The places of names in the sorted order, by their places among `names`. `None` if the template does not sort.
 pub(super) fn places(order: KeyOrder, names: &[&str]) -> Option<Vec<usize>> {
-    let key = |at: &usize| match order {
-        KeyOrder::SortedIgnoringCase => names[*at].to_lowercase(),
-        KeyOrder::Sorted | KeyOrder::Given => names[*at].to_owned(),
-    };
     if order == KeyOrder::Given {
         return None;
     }
-    let mut sorted: Vec<usize> = (0..names.len()).collect();
-    sorted.sort_by_cached_key(key);
-    let mut places = vec![0; names.len()];
-    for (place, at) in sorted.into_iter().enumerate() {
-        places[at] = place;
-    }
+    let key = |name: &&str| match order {
+        KeyOrder::SortedIgnoringCase => name.to_lowercase(),
+        KeyOrder::Sorted | KeyOrder::Given => (*name).to_owned(),
+    };
+    let keys: Vec<String> = names.iter().map(key).collect();
+    let places = small::places(keys.len(), &|one, other| keys[one].cmp(&keys[other]));
     Some(places)
 }
 
@@ -51,7 +46,7 @@ pub(super) fn sorted(order: KeyOrder, value: &Value) -> Option<Value> {
                 changed |= sorted.is_some();
                 new.push((place, name, sorted.unwrap_or_else(|| member.clone())));
             }
-            new.sort_by_key(|(place, ..)| *place);
+            small::sort_by(&mut new, |one, other| one.0.cmp(&other.0));
             changed.then(|| new.into_iter().map(|(_, name, member)| (name.clone(), member)).collect())
         }
         _ => None,
@@ -74,7 +69,7 @@ pub(super) fn either_order(
     }
     if items.len() > EITHER {
         let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(items.iter().cloned()).collect();
-        sorted.sort_by_key(|(place, _)| *place);
+        small::sort_by(&mut sorted, |one, other| one.0.cmp(&other.0));
         let sorted = sorted.into_iter().map(|(_, item)| item).collect();
         let own = one_or_more(builder, hint, items, extra.clone(), between);
         let sorted = one_or_more(builder, &format!("{hint}-sorted"), sorted, extra, between);
@@ -84,7 +79,7 @@ pub(super) fn either_order(
         .into_iter()
         .map(|item| Item { expr: builder.rule(&format!("{hint}-{}", item.name), item.expr).into(), ..item })
         .collect();
-    let mut orders = Orders { builder, hint, items, places, extra, between, known: HashMap::new() };
+    let mut orders = Orders { builder, hint, items, places, extra, between, known: Map::new() };
     orders.from(Reached { own: Some(0), sorted: Some(0) })
 }
 
@@ -104,7 +99,7 @@ struct Orders<'a> {
     places: Vec<usize>,
     extra: Option<Expr>,
     between: &'a Expr,
-    known: HashMap<Reached, RuleId>,
+    known: Map<Reached, RuleId>,
 }
 
 impl Orders<'_> {

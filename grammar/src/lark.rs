@@ -14,12 +14,13 @@ mod quoted;
 mod states;
 mod symbols;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::rc::Rc;
 
 use super::free_text::TextPart;
-use super::{Builder, Class, Expr, Repeat, Rule, RuleId, text};
+use super::{Builder, Class, Expr, Repeat, Rule, RuleId, text, write};
+use crate::small::{Map, Set};
 use crate::text_rules::class;
 use groups::Groups;
 use quoted::{Effects, Places};
@@ -32,10 +33,10 @@ pub(super) fn lark(builder: &Builder, root: &Expr) -> String {
         builder,
         out: "%llguidance {}\n".to_owned(),
         effects: Effects::default(),
-        names: HashMap::new(),
-        used: HashSet::from(["start".to_owned()]),
+        names: Map::new(),
+        used: ["start".to_owned()].into_iter().collect(),
         waiting: VecDeque::new(),
-        states: HashMap::new(),
+        states: Map::new(),
         groups: Groups::new(builder, root),
     };
     writer.rule("start", root);
@@ -69,11 +70,11 @@ struct Writer<'b> {
     builder: &'b Builder,
     out: String,
     effects: Effects,
-    names: HashMap<Part, String>,
-    used: HashSet<String>,
+    names: Map<Part, String>,
+    used: Set<String>,
     waiting: VecDeque<Part>,
     /// The states of free texts.
-    states: HashMap<usize, Rc<States>>,
+    states: Map<usize, Rc<States>>,
     groups: Groups,
 }
 
@@ -106,7 +107,7 @@ impl Writer<'_> {
             Part::Rule(id) => {
                 let Some(rule) = self.builder.get(id) else { return };
                 if let Some(comment) = &rule.comment {
-                    self.comment(comment);
+                    write::comment(&mut self.out, "// ", comment);
                 }
                 match rule.text {
                     Some(part) => self.text(&name, part),
@@ -123,12 +124,6 @@ impl Writer<'_> {
             Part::State(text, from, state) => self.state(&name, text, from, state),
             Part::Run(text) => self.run(&name, text),
         }
-    }
-
-    fn comment(&mut self, comment: &str) {
-        self.out.push_str("// ");
-        self.out.extend(comment.chars().map(|character| if character.is_control() { ' ' } else { character }));
-        self.out.push('\n');
     }
 
     fn rule(&mut self, name: &str, expr: &Expr) {
@@ -188,7 +183,7 @@ impl Writer<'_> {
 
     fn choice(&mut self, parts: &[Expr], depth: usize) {
         // Texts up to markers of one group are the same.
-        let mut written: HashSet<String> = HashSet::new();
+        let mut written: Set<String> = Set::new();
         for part in parts {
             let from = self.out.len();
             self.out.push_str(if written.is_empty() { "" } else { " | " });
@@ -315,22 +310,14 @@ impl Writer<'_> {
         }
     }
 
-    /// A class of a rule. The tokens in it are alternatives to its characters. A class that is written as what it excludes has no
-    /// tokens: it comes from texts.
+    /// A class of a rule. The tokens in it are alternatives to its characters.
     fn class_or_tokens(&mut self, class: &Class) {
-        let tokens = self.builder.tokens();
-        let all: Vec<char> = tokens.characters().filter(|&char| !class.is_negated() && class.contains(char)).collect();
-        // A wide class contains them by chance.
-        if all.is_empty() || class.as_ranges().iter().any(|(first, last)| u32::from(*last) - u32::from(*first) > 0xFFFF)
-        {
-            return self.class(class);
-        }
-        let plain = class.intersect(&Class::of(all.iter().copied()).negate());
+        let Some((plain, tokens)) = self.builder.tokens().in_class(class) else { return self.class(class) };
         self.out.push('(');
         if !plain.is_empty() {
             self.class(&plain);
         }
-        for (number, char) in all.into_iter().enumerate() {
+        for (number, char) in tokens.into_iter().enumerate() {
             self.out.push_str(if number > 0 || !plain.is_empty() { " | " } else { "" });
             self.character(char);
         }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use unjinja_runtime::Options;
 
-use super::{SpecialToken, Target};
+use super::{SpecialToken, Target, engine};
 
 /// Whether the model must call tools, and which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,8 @@ pub struct GrammarOptions {
     pub(crate) turn: Options,
     /// The thinking switch, if it was set.
     pub(crate) thinking: Option<bool>,
-    pub(crate) target: Target,
+    /// Makes grammars for another engine than llama.cpp.
+    pub(crate) engine: Option<engine::Make>,
     pub(crate) special_tokens: Vec<SpecialToken>,
 }
 
@@ -47,7 +48,7 @@ impl Default for GrammarOptions {
             response_schema: None,
             turn: Options::new(),
             thinking: None,
-            target: Target::Gbnf,
+            engine: None,
             special_tokens: Vec::new(),
         }
     }
@@ -94,8 +95,10 @@ impl GrammarOptions {
     }
 
     /// The engine for which the grammar is written. The default is llama.cpp's GBNF.
+    // Inlined, so that an application that names one target links its code and not that of the others.
+    #[inline]
     pub fn target(mut self, target: Target) -> Self {
-        self.target = target;
+        self.engine = engine::of(target);
         self
     }
 

@@ -32,13 +32,13 @@ mod types;
 mod value;
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::fmt;
 
 use serde_json::Value;
 use unjinja_runtime::References;
 
 use super::{Builder, Expr, RuleId};
+use crate::small::{Map, Set};
 use condition::Condition;
 
 pub(crate) use bounds::Count;
@@ -146,7 +146,7 @@ pub struct Schemas<'s, 'b> {
     builder: &'b mut Builder,
     root: &'s Value,
     /// The result for each combination of conditions.
-    known: HashMap<Vec<Condition<'s>>, Known<'s>>,
+    known: Map<Vec<Condition<'s>>, Known<'s>>,
     /// Collected at the first reference.
     references: OnceCell<References>,
     budget: usize,
@@ -185,7 +185,7 @@ fn impossible<'s, T>(schema: Option<&'s Value>, why: &'static str) -> Outcome<'s
 impl<'s, 'b> Schemas<'s, 'b> {
     /// The schemas of a document. References are resolved in it, and reports are relative to it.
     pub fn new(builder: &'b mut Builder, root: &'s Value) -> Self {
-        let known = HashMap::new();
+        let known = Map::new();
         Self { builder, root, known, references: OnceCell::new(), budget: BUDGET, depth: 0, reports: Vec::new() }
     }
 
@@ -222,7 +222,7 @@ impl<'s, 'b> Schemas<'s, 'b> {
 
     fn error(&self, impossible: &Impossible<'s>) -> SchemaError {
         let found = impossible.schema.map(|schema| (paths(self.root, vec![schema]), std::ptr::from_ref(schema)));
-        let path = found.and_then(|(mut paths, schema)| paths.remove(&schema)).unwrap_or_default().1;
+        let path = found.and_then(|(paths, schema)| paths.get(&schema).cloned()).unwrap_or_default().1;
         SchemaError { path, why: impossible.why.to_owned() }
     }
 
@@ -239,9 +239,9 @@ impl<'s, 'b> Schemas<'s, 'b> {
 }
 
 /// The position of each of these values in a document: the number of values before it, and its JSON pointer.
-fn paths<'s>(root: &'s Value, wanted: Vec<&'s Value>) -> HashMap<*const Value, (usize, String)> {
-    let wanted: std::collections::HashSet<*const Value> = wanted.into_iter().map(std::ptr::from_ref).collect();
-    let mut found = HashMap::new();
+fn paths<'s>(root: &'s Value, wanted: Vec<&'s Value>) -> Map<*const Value, (usize, String)> {
+    let wanted: Set<*const Value> = wanted.into_iter().map(std::ptr::from_ref).collect();
+    let mut found = Map::new();
     // Values still to visit, each with the index of its parent and its own name. The parents are kept to build the
     // pointers.
     let mut seen: Vec<(usize, String)> = Vec::new();

@@ -10,7 +10,8 @@ use unjinja_runtime::abi_3::{
     Action, Confirm, Hole, List, Marker, Markers, Nesting, NextName, Program, State, Text, Transition,
 };
 
-use super::Target;
+use super::Class;
+use crate::small;
 
 /// A special token of a model's vocabulary.
 ///
@@ -57,21 +58,16 @@ const MOST: usize = 0xFFFE;
 pub(super) struct Tokens(Vec<SpecialToken>);
 
 impl Tokens {
-    /// These tokens, as far as the target can name them.
-    pub(super) fn new(tokens: &[SpecialToken], target: Target) -> Self {
-        let named = |token: &&SpecialToken| match target {
-            Target::Gbnf => false,
-            Target::XGrammar => true,
-            Target::Llguidance => token.id.is_some() || is_name(&token.text),
-        };
+    /// Those of these tokens that the engine can name.
+    pub(super) fn new(tokens: &[SpecialToken], names: fn(&SpecialToken) -> bool) -> Self {
         let mut all: Vec<SpecialToken> = Vec::new();
-        for token in tokens.iter().filter(|token| !token.text.is_empty()).filter(named).take(MOST) {
+        for token in tokens.iter().filter(|token| !token.text.is_empty() && names(token)).take(MOST) {
             if !all.iter().any(|known| known.text == token.text) {
                 all.push(token.clone());
             }
         }
         // Of two tokens that begin alike, the longer one is folded first.
-        all.sort_by_key(|token| std::cmp::Reverse(token.text.len()));
+        small::sort_by(&mut all, |one, other| other.text.len().cmp(&one.text.len()));
         Self(all)
     }
 
@@ -87,6 +83,20 @@ impl Tokens {
     /// The characters that stand for tokens.
     pub(super) fn characters(&self) -> impl Iterator<Item = char> {
         (0..self.0.len()).filter_map(|at| char::from_u32(FIRST + u32::try_from(at).ok()?))
+    }
+
+    /// The characters of a class that stand for tokens, and the class without them. `None` if there are none. A wide class
+    /// contains them by chance, and one that is written as what it excludes comes from texts: both have no tokens.
+    pub(super) fn in_class(&self, class: &Class) -> Option<(Class, Vec<char>)> {
+        let wide = class.as_ranges().iter().any(|(first, last)| u32::from(*last) - u32::from(*first) > 0xFFFF);
+        if wide || class.is_negated() {
+            return None;
+        }
+        let tokens: Vec<char> = self.characters().filter(|&char| class.contains(char)).collect();
+        if tokens.is_empty() {
+            return None;
+        }
+        Some((class.intersect(&Class::of(tokens.iter().copied()).negate()), tokens))
     }
 
     /// A text with one character for each token in it.
@@ -196,15 +206,14 @@ mod tests {
     #[test]
     fn tokens_are_folded_and_unfolded() {
         let given = [SpecialToken::new("<a>"), SpecialToken::with_id("<a>b", 7), SpecialToken::new("[x]")];
-        let tokens = Tokens::new(&given, Target::XGrammar);
+        let tokens = Tokens::new(&given, |_| true);
         for text in ["", "<a><a>b[x]<c>", "<a", "é<a>"] {
             assert_eq!(tokens.unfold(&tokens.fold(text)), text);
         }
         let folded = tokens.fold("<a>b<a>");
         let ids: Vec<Option<u32>> = folded.chars().filter_map(|c| tokens.of(c)).map(SpecialToken::id).collect();
         assert_eq!(ids, [Some(7), None]);
-        assert!(Tokens::new(&given, Target::Gbnf).is_empty());
-        // Lark names only what looks like a token.
-        assert_eq!(Tokens::new(&given, Target::Llguidance).characters().count(), 2);
+        let named = |token: &SpecialToken| is_name(token.text());
+        assert_eq!(Tokens::new(&given, named).characters().count(), 1);
     }
 }

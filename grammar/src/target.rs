@@ -1,4 +1,4 @@
-//! For which engine a grammar is written. The engines are in `gbnf.rs`, `xgrammar.rs` and `lark.rs`; this file only names them.
+//! For which engine a grammar is written. This file only names the engines; `write.rs`, `xgrammar.rs` and `lark.rs` write for them.
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,12 +4,11 @@
 //! and after the marker: if the marker may end the turn, if it is only punctuation, or if calls inside reasoning must
 //! be skipped. The group of the pattern is where the grammar begins.
 
-use std::cmp::Reverse;
-
 use unjinja_runtime::Trigger;
 use unjinja_runtime::abi_3::{Action, CallShape, Hole, Marker, Program, StateId};
 
 use super::turn::Offered;
+use crate::small;
 
 /// The triggers of a grammar; none if no trigger can announce the calls safely.
 pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
@@ -62,10 +61,11 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     }
     // llama.cpp uses the first trigger that matches. If one word ends with another, both match at the same place, and
     // the longer one is right.
-    triggers.sort_by_key(|trigger| match trigger {
-        Trigger::Word(word) => Reverse(word.len()),
-        Trigger::Pattern(_) => Reverse(0),
-    });
+    let length = |trigger: &Trigger| match trigger {
+        Trigger::Word(word) => word.len(),
+        Trigger::Pattern(_) => 0,
+    };
+    small::sort_by(&mut triggers, |one, other| length(other).cmp(&length(one)));
     triggers
 }
 

@@ -15,7 +15,6 @@ mod names;
 mod text;
 mod whole_text;
 
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -31,6 +30,7 @@ use super::syntax::Syntax;
 use super::tool_rules::{ToolRules, Written};
 use super::values::Values;
 use super::{Builder, Expr, text};
+use crate::small::{self, Map};
 
 /// Which tools may be called.
 pub(super) enum Offered {
@@ -57,12 +57,13 @@ pub(super) struct Limits<'a> {
 }
 
 /// How free text becomes rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Texts {
     /// One rule for each state of its automaton, for engines that know nothing but rules.
     States,
-    /// One rule for each marker that ends it, for engines that know free text.
-    Whole,
+    /// One rule for each marker that ends it, for engines that know free text. The function makes the alternatives; it is
+    /// named by a pointer, so that GBNF does not link it.
+    Whole(for<'t, 'a> fn(&'t mut Turn<'a>, NodeKey) -> Vec<Alternative>),
 }
 
 /// The rules of a turn and its root. `None` if no text fits.
@@ -131,15 +132,15 @@ pub(super) struct Turn<'a> {
     pub(super) builder: Builder,
     pub(super) values: Values,
     pub(super) graph: Graph<NodeKey>,
-    tables: HashMap<NodeKey, Rc<Table>>,
+    tables: Map<NodeKey, Rc<Table>>,
     /// The rules of texts with a limited length, by the text, the white space that opens it, and the length.
-    counted: HashMap<(NodeKey, String, Count), Option<Counted>>,
+    counted: Map<(NodeKey, String, Count), Option<Counted>>,
     /// The names of arguments that stand in closing markers.
     pub(super) names: Vec<String>,
     /// The arguments that tools declare, where their names end the value before them.
     pub(super) declared: Vec<Vec<String>>,
     /// The node of each argument, and the state after it; `None` if no value fits.
-    pub(super) arguments: HashMap<ArgumentKey, Option<(NodeId, StateId)>>,
+    pub(super) arguments: Map<ArgumentKey, Option<(NodeId, StateId)>>,
 }
 
 impl<'a> Turn<'a> {
@@ -151,11 +152,11 @@ impl<'a> Turn<'a> {
             builder,
             values,
             graph: Graph::new(),
-            tables: HashMap::new(),
-            counted: HashMap::new(),
+            tables: Map::new(),
+            counted: Map::new(),
             names: Vec::new(),
             declared: vec![Vec::new()],
-            arguments: HashMap::new(),
+            arguments: Map::new(),
         }
     }
 
@@ -402,8 +403,7 @@ fn is_canonical(transition: &Transition) -> bool {
 fn up_to(what: &str, node: &State) -> String {
     let written = node.arrows().filter(|(_, transition)| is_canonical(transition));
     let mut cores: Vec<&str> = written.map(|(marker, _)| &*marker.core).collect();
-    cores.sort_unstable();
-    cores.dedup();
+    small::sort_and_dedup(&mut cores);
     let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).collect();
     format!("{what}, up to {}.", cores.join(" or "))
 }

@@ -4,7 +4,7 @@
 //! much of which marker has been read. This file only computes the table of states. It must not know about rules or
 //! formats.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::small::{self, Map};
 
 /// A marker at which text ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Until {
                 peek: stop.peek,
             })
             .collect();
-        let mut chars: BTreeSet<char> = BTreeSet::new();
+        let mut chars: Vec<char> = Vec::new();
         for stop in &patterns {
             chars.extend(&stop.core);
             if !stop.confirm.is_empty() {
@@ -118,7 +118,8 @@ impl Until {
                 chars.extend(stop.confirm.iter().flatten());
             }
         }
-        let mut maker = Maker { patterns, chars, known: HashMap::new(), queue: Vec::new() };
+        small::sort_and_dedup(&mut chars);
+        let mut maker = Maker { patterns, chars, known: Map::new(), queue: Vec::new() };
         let mut states: Vec<TextState> = Vec::new();
         maker.state(Progresses { items: Vec::new(), must_complete: false });
         while states.len() < maker.queue.len() {
@@ -132,15 +133,15 @@ impl Until {
 struct Maker {
     patterns: Vec<Pattern>,
     /// All characters that occur in a stop.
-    chars: BTreeSet<char>,
-    known: HashMap<Progresses, usize>,
+    chars: Vec<char>,
+    known: Map<Progresses, usize>,
     queue: Vec<Progresses>,
 }
 
 impl Maker {
     fn state(&mut self, known: Progresses) -> usize {
         let next = self.queue.len();
-        *self.known.entry(known.clone()).or_insert_with(|| {
+        *self.known.get_or_insert_with(known.clone(), || {
             self.queue.push(known);
             next
         })
@@ -148,7 +149,7 @@ impl Maker {
 
     fn text_state(&mut self, known: &Progresses) -> TextState {
         let mut transitions = Vec::new();
-        let mut targets: BTreeMap<usize, Vec<char>> = BTreeMap::new();
+        let mut targets: Map<usize, Vec<char>> = Map::new();
         let mut other: Option<usize> = None;
         if !known.must_complete {
             let plain = self.state(Progresses { items: Vec::new(), must_complete: false });
@@ -157,7 +158,7 @@ impl Maker {
             let peeked = self.patterns.iter().enumerate().filter(|(_, pattern)| pattern.peek);
             transitions.extend(peeked.map(|(stop, _)| Transition::Peek(stop)));
         }
-        let chars: Vec<char> = self.chars.iter().copied().collect();
+        let chars = self.chars.clone();
         let mut elsewhere: Vec<char> = Vec::new();
         for char in chars {
             let next = self.read(known, char, &mut transitions).map(|next| self.state(next));
@@ -167,9 +168,11 @@ impl Maker {
             if let Some(next) = next
                 && Some(next) != other
             {
-                targets.entry(next).or_default().push(char);
+                targets.get_or_insert_with(next, Default::default).push(char);
             }
         }
+        let mut targets = targets.into_entries();
+        small::sort_by(&mut targets, |one, other| one.0.cmp(&other.0));
         for (target, chars) in targets {
             transitions.push(Transition::Char(CharSet { negated: false, chars }, target));
         }
@@ -239,14 +242,15 @@ impl Maker {
         if must_complete && items.is_empty() {
             return None;
         }
-        items.sort_unstable();
-        items.dedup();
+        small::sort_and_dedup(&mut items);
         Some(Progresses { items, must_complete })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// Tries every way to read `text`. Returns the stops at which it may end, and whether all of it may be text.

@@ -16,11 +16,8 @@ impl Builder {
 fn write(builder: &Builder, order: &[RuleId]) -> String {
     let mut writer = Writer { builder, out: String::new() };
     for rule in order.iter().filter_map(|&rule| builder.get(rule)) {
-        if let Some(comment) = &rule.comment {
-            writer.out.push_str("# ");
-            // A comment ends at the end of its line.
-            writer.out.extend(comment.chars().map(|character| if character.is_control() { ' ' } else { character }));
-            writer.out.push('\n');
+        if let Some(text) = &rule.comment {
+            comment(&mut writer.out, "# ", text);
         }
         writer.out.push_str(&rule.name);
         writer.out.push_str(" ::= ");
@@ -31,6 +28,27 @@ fn write(builder: &Builder, order: &[RuleId]) -> String {
         writer.out.push('\n');
     }
     writer.out
+}
+
+/// A comment in a line of its own, after the text that begins one.
+pub(super) fn comment(out: &mut String, begin: &str, comment: &str) {
+    out.push_str(begin);
+    // It ends at the end of its line.
+    out.extend(comment.chars().map(|character| if character.is_control() { ' ' } else { character }));
+    out.push('\n');
+}
+
+/// How often something is repeated.
+pub(super) fn count(out: &mut String, min: u32, max: Option<u32>) {
+    // Writing to a string cannot fail.
+    let _ = match (min, max) {
+        (0, None) => out.write_char('*'),
+        (1, None) => out.write_char('+'),
+        (0, Some(1)) => out.write_char('?'),
+        (min, None) => write!(out, "{{{min},}}"),
+        (min, Some(max)) if min == max => write!(out, "{{{min}}}"),
+        (min, Some(max)) => write!(out, "{{{min},{max}}}"),
+    };
 }
 
 /// The empty class: it matches nothing, and GBNF has no other way to write that.
@@ -75,7 +93,7 @@ impl Writer<'_> {
                     self.out.push('(');
                 }
                 self.expr(&this.body, Place::Repeat);
-                self.count(this.min, this.max);
+                count(&mut self.out, this.min, this.max);
                 if nested {
                     self.out.push(')');
                 }
@@ -96,18 +114,6 @@ impl Writer<'_> {
         if parentheses {
             self.out.push(')');
         }
-    }
-
-    fn count(&mut self, min: u32, max: Option<u32>) {
-        // Writing to a string cannot fail.
-        let _ = match (min, max) {
-            (0, None) => self.out.write_char('*'),
-            (1, None) => self.out.write_char('+'),
-            (0, Some(1)) => self.out.write_char('?'),
-            (min, None) => write!(self.out, "{{{min},}}"),
-            (min, Some(max)) if min == max => write!(self.out, "{{{min}}}"),
-            (min, Some(max)) => write!(self.out, "{{{min},{max}}}"),
-        };
     }
 
     fn class(&mut self, class: &Class) {

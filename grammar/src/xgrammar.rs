@@ -8,12 +8,11 @@
 mod ebnf;
 mod format;
 
-use std::collections::HashSet;
-
 use format::{Begin, Format, StructuralTag, Tag};
 
 use super::free_text::{FreeText, TextPart};
 use super::{Builder, Expr, RuleId, choice, text};
+use crate::small::Set;
 
 /// The structural tag of a turn.
 pub(super) fn structural_tag(builder: &Builder, root: &Expr) -> String {
@@ -216,7 +215,7 @@ impl Formats<'_> {
 
     /// Whether a free text of the turn begins here, or follows something that does not contain one.
     fn leads_to_text(&self, expr: &Expr) -> bool {
-        let mut seen: HashSet<RuleId> = self.open.iter().copied().collect();
+        let mut seen: Set<RuleId> = self.open.iter().copied().collect();
         let mut pending = vec![expr];
         while let Some(expr) = pending.pop() {
             match expr {

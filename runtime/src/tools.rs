@@ -88,7 +88,7 @@ impl Tools {
                 problems.push(ToolsProblem::new(format!("[{at}].name"), "the name is empty", GIVE_NAME));
             }
         }
-        Self::build(tools, problems, |at| format!("[{at}].name"))
+        Self::build(tools, problems, &|at| format!("[{at}].name"))
     }
 
     /// The tools of a request: a list of `{"type": "function", "function": {"name", "description", "parameters"}}`, as
@@ -122,7 +122,7 @@ impl Tools {
                 paths.push(path);
             }
         }
-        Self::build(read, problems, |at| format!("{}.name", paths[at]))
+        Self::build(read, problems, &|at| format!("{}.name", paths[at]))
     }
 
     /// The same from JSON text.
@@ -142,7 +142,7 @@ impl Tools {
     fn build(
         tools: Vec<Tool>,
         mut problems: Vec<ToolsProblem>,
-        path: impl Fn(usize) -> String,
+        path: &dyn Fn(usize) -> String,
     ) -> Result<Self, ToolsError> {
         let mut by_name: Vec<usize> = (0..tools.len()).filter(|&at| !tools[at].name.is_empty()).collect();
         by_name.sort_by_key(|&at| (&tools[at].name, at));

@@ -1,20 +1,19 @@
 //! Which stops of a free text are followed by the same, wherever the text stands. Their rules are one, and their markers share
 //! their last states. Formats whose headers have many parts have hundreds of such markers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
+use crate::small::{self, Map, Set};
 use crate::{Builder, Expr, RuleId};
 
 /// What follows each stop of a text, in one place: the numbers of expressions.
-type Place = BTreeMap<usize, BTreeSet<usize>>;
+type Place = Map<usize, Vec<usize>>;
 
 /// The stops of all texts, in groups.
 #[derive(Default)]
 pub(super) struct Groups {
     /// For each text and each of its stops: the first stop of its group.
-    first: HashMap<(usize, usize), usize>,
+    first: Map<(usize, usize), usize>,
     /// The rules of texts: by the text, the state in which it begins, and its stop.
-    rules: HashMap<(usize, usize, usize), RuleId>,
+    rules: Map<(usize, usize, usize), RuleId>,
 }
 
 impl Groups {
@@ -23,23 +22,24 @@ impl Groups {
         let order = builder.needed(root, |rule| rule.text.is_some());
         let rules = order.iter().filter_map(|id| builder.get(*id));
         let exprs = rules.filter(|rule| rule.text.is_none()).filter_map(|rule| rule.expr.as_ref()).chain([root]);
-        let mut finder = Finder { builder, known: HashMap::new(), places: BTreeMap::new() };
+        let mut finder = Finder { builder, known: Map::new(), places: Map::new() };
         exprs.for_each(|expr| finder.visit(expr));
         let mut groups = Self::default();
-        for (text, places) in &finder.places {
-            let stops: BTreeSet<usize> = places.iter().flat_map(|place| place.keys().copied()).collect();
-            let mut firsts: HashMap<Vec<Option<&BTreeSet<usize>>>, usize> = HashMap::new();
+        for (text, places) in finder.places.into_entries() {
+            let mut stops: Vec<usize> = places.iter().flat_map(|place| place.keys().copied()).collect();
+            small::sort_and_dedup(&mut stops);
+            let mut firsts: Map<Vec<Option<&Vec<usize>>>, usize> = Map::new();
             for stop in stops {
                 let follows = places.iter().map(|place| place.get(&stop)).collect();
-                let first = *firsts.entry(follows).or_insert(stop);
-                groups.first.insert((*text, stop), first);
+                let first = *firsts.get_or_insert_with(follows, || stop);
+                groups.first.insert((text, stop), first);
             }
         }
         for id in order {
             if let Some(part) = builder.get(id).and_then(|rule| rule.text)
                 && let Some(stop) = part.stop
             {
-                groups.rules.entry((part.text, part.from, groups.of(part.text, stop))).or_insert(id);
+                groups.rules.get_or_insert_with((part.text, part.from, groups.of(part.text, stop)), || id);
             }
         }
         groups
@@ -51,7 +51,7 @@ impl Groups {
     }
 
     /// The stops of a text that lead anywhere.
-    pub(super) fn used(&self, text: usize) -> BTreeSet<usize> {
+    pub(super) fn used(&self, text: usize) -> Set<usize> {
         self.first.keys().filter(|(known, _)| *known == text).map(|(_, stop)| *stop).collect()
     }
 
@@ -66,8 +66,8 @@ impl Groups {
 struct Finder<'b> {
     builder: &'b Builder,
     /// Numbers of what follows texts.
-    known: HashMap<Vec<Expr>, usize>,
-    places: BTreeMap<usize, Vec<Place>>,
+    known: Map<Vec<Expr>, usize>,
+    places: Map<usize, Vec<Place>>,
 }
 
 impl Finder<'_> {
@@ -76,7 +76,7 @@ impl Finder<'_> {
             Expr::Choice(all) => all.as_slice(),
             expr => std::slice::from_ref(expr),
         };
-        let mut here: BTreeMap<usize, Place> = BTreeMap::new();
+        let mut here: Map<usize, Place> = Map::new();
         for one in alternatives {
             let parts = match one {
                 Expr::Sequence(parts) => parts.as_slice(),
@@ -88,7 +88,9 @@ impl Finder<'_> {
                         let part = self.builder.get(*rule).and_then(|rule| rule.text);
                         if let Some((text, stop)) = part.and_then(|part| Some((part.text, part.stop?))) {
                             let rest = self.number(&parts[1..]);
-                            here.entry(text).or_default().entry(stop).or_default().insert(rest);
+                            here.get_or_insert_with(text, Default::default)
+                                .get_or_insert_with(stop, Vec::new)
+                                .push(rest);
                         }
                     }
                     // A text inside a sequence: a place of its own.
@@ -99,13 +101,14 @@ impl Finder<'_> {
                 }
             }
         }
-        for (text, place) in here {
-            self.places.entry(text).or_default().push(place);
+        for (text, mut place) in here.into_entries() {
+            place.values_mut().for_each(small::sort_and_dedup);
+            self.places.get_or_insert_with(text, Vec::new).push(place);
         }
     }
 
     fn number(&mut self, rest: &[Expr]) -> usize {
         let fresh = self.known.len();
-        *self.known.entry(rest.to_vec()).or_insert(fresh)
+        *self.known.get_or_insert_with(rest.to_vec(), || fresh)
     }
 }

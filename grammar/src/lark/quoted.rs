@@ -1,8 +1,7 @@
 //! Which expressions match nothing but quoted strings: a quote, an inside with escapes, and the same quote. A quoted string is
 //! never the beginning of another one, so that a lexer can read each as one piece, whatever else may come.
 
-use std::collections::HashMap;
-
+use crate::small::Map;
 use crate::{Builder, Class, Expr, RuleId};
 
 /// How far a quoted string is read.
@@ -94,7 +93,7 @@ impl Effect {
 /// The effects of expressions. Those of rules are computed once.
 #[derive(Default)]
 pub(super) struct Effects {
-    known: HashMap<RuleId, Option<Effect>>,
+    known: Map<RuleId, Option<Effect>>,
 }
 
 /// Rules in rules are followed at most so deep.

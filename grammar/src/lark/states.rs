@@ -3,8 +3,7 @@
 //! A text that excludes many markers, of which none leads anywhere, has a state for each beginning of each. llguidance
 //! looks at all states at once, and gives up at some two thousand transitions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
+use crate::small::{self, Map};
 use crate::until::{CharSet, Transition, Until};
 
 /// A state.
@@ -41,20 +40,20 @@ impl States {
     /// The states of an automaton. `group` says which stop stands for a stop, if it leads anywhere.
     pub(super) fn new(until: &Until, group: impl Fn(usize) -> Option<usize>) -> Self {
         let transitions = || until.states.iter().flat_map(|state| &state.transitions);
-        let alphabet: BTreeSet<char> = transitions()
+        let mut alphabet: Vec<char> = transitions()
             .flat_map(|transition| match transition {
                 Transition::Char(chars, _) => chars.chars.clone(),
                 Transition::Stop(char, _) => vec![*char],
                 Transition::Peek(_) => Vec::new(),
             })
             .collect();
-        let alphabet: Vec<char> = alphabet.into_iter().collect();
+        small::sort_and_dedup(&mut alphabet);
         let rows: Vec<Row> =
             until.states.iter().map(|state| Row::new(&state.transitions, state.may_end, &alphabet, &group)).collect();
         let mut of: Vec<usize> = vec![0; rows.len()];
         let mut count = 0;
         loop {
-            let mut known: HashMap<_, usize> = HashMap::new();
+            let mut known: Map<_, usize> = Map::new();
             let next: Vec<usize> = rows
                 .iter()
                 .zip(&of)
@@ -63,7 +62,7 @@ impl States {
                     let chars: Vec<Option<usize>> = row.chars.iter().map(class_of).collect();
                     let key = (*class, chars, class_of(&row.other), &row.stops, &row.peeks, row.may_end);
                     let fresh = known.len();
-                    *known.entry(key).or_insert(fresh)
+                    *known.get_or_insert_with(key, || fresh)
                 })
                 .collect();
             let found = known.len();
@@ -114,8 +113,8 @@ impl Row {
                 Transition::Peek(stop) => row.peeks.extend(group(*stop)),
             }
         }
-        row.stops.sort_unstable();
-        row.peeks.sort_unstable();
+        small::sort(&mut row.stops);
+        small::sort(&mut row.peeks);
         row.stops.dedup();
         row.peeks.dedup();
         row
@@ -124,17 +123,19 @@ impl Row {
     fn state(&self, alphabet: &[char], of: &[usize]) -> TextState {
         let class = |to: Option<usize>| to.and_then(|to| of.get(to).copied());
         let other = class(self.other);
-        let mut next: BTreeMap<usize, Vec<char>> = BTreeMap::new();
+        let mut next: Map<usize, Vec<char>> = Map::new();
         let mut elsewhere: Vec<char> = Vec::new();
         for (char, to) in alphabet.iter().zip(&self.chars) {
             let to = class(*to);
             if to != other || to.is_none() {
                 elsewhere.push(*char);
                 if let Some(to) = to {
-                    next.entry(to).or_default().push(*char);
+                    next.get_or_insert_with(to, Default::default).push(*char);
                 }
             }
         }
+        let mut next = next.into_entries();
+        small::sort_by(&mut next, |one, other| one.0.cmp(&other.0));
         let sets = next.into_iter().map(|(to, chars)| (CharSet { negated: false, chars }, to));
         let other = other.map(|to| (CharSet { negated: true, chars: elsewhere }, to));
         TextState {

@@ -1,4 +1,4 @@
-//! How texts, classes and counts are written in Lark.
+//! How texts, classes and tokens are written in Lark.
 
 use std::fmt::Write;
 
@@ -76,13 +76,10 @@ fn character(out: &mut String, character: char) {
 
 /// How often something is repeated.
 pub(super) fn count(out: &mut String, min: u32, max: Option<u32>) {
-    let _ = match (min, max) {
-        (0, None) => out.write_char('*'),
-        (1, None) => out.write_char('+'),
-        (0, Some(1)) => out.write_char('?'),
-        (min, None) => write!(out, "{{{min},}}"),
-        (min, Some(max)) => write!(out, "{{{min},{max}}}"),
-    };
+    match max {
+        Some(max) if max == min => _ = write!(out, "{{{min},{max}}}"),
+        max => crate::write::count(out, min, max),
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! `then`" and "it does not hold, and `else`". A dependency divides into "the property is absent" and "it is present,
 //! and what depends on it holds". A schema that leads back to itself through its own alternatives adds nothing.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
@@ -13,6 +12,7 @@ use serde_json::{Map, Value};
 use super::condition::Condition;
 use super::types::{ANY, OBJECT, types_of};
 use super::{Impossible, Outcome, Schemas, impossible};
+use crate::small::Set;
 
 /// Several divisions may multiply to at most so many alternatives.
 const ALTERNATIVES: usize = 64;
@@ -54,7 +54,7 @@ struct Division<'s> {
 struct Branch<'s> {
     done: Vec<Condition<'s>>,
     /// The same as `done`, as a set; used once there are many.
-    index: HashSet<Condition<'s>>,
+    index: Set<Condition<'s>>,
     pending: Vec<(Condition<'s>, From<'s>)>,
     divisions: Vec<Rc<Division<'s>>>,
 }
@@ -70,7 +70,7 @@ impl<'s> Branch<'s> {
     fn add(&mut self, part: Condition<'s>) {
         self.done.push(part);
         match self.done.len() {
-            Self::MANY => self.index.extend(self.done.iter().copied()),
+            Self::MANY => self.index = self.done.iter().copied().collect(),
             more if more > Self::MANY => _ = self.index.insert(part),
             _ => {}
         }
@@ -81,7 +81,7 @@ impl<'s> Schemas<'s, '_> {
     /// The alternatives of all these conditions together.
     pub(super) fn flatten(&mut self, parts: &[Condition<'s>]) -> Outcome<'s, Vec<Vec<Condition<'s>>>> {
         let pending = parts.iter().rev().map(|&part| (part, None)).collect();
-        let mut open = vec![Branch { done: Vec::new(), index: HashSet::new(), pending, divisions: Vec::new() }];
+        let mut open = vec![Branch { done: Vec::new(), index: Set::new(), pending, divisions: Vec::new() }];
         let mut flat = Vec::new();
         let mut why = Impossible { schema: None, why: "the schema refers only to itself" };
         while let Some(mut branch) = open.pop() {

@@ -1,8 +1,6 @@
 //! Objects: the properties that schemas name, in their order and in any subset that has the required ones; then other
 //! properties. Where templates sort keys, the sorted order is accepted too.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::super::subset::{Item, one_or_more};
@@ -13,6 +11,7 @@ use super::constraints::Constraints;
 use super::regex::Regex;
 use super::types::OBJECT;
 use super::{Outcome, Schemas, impossible, json};
+use crate::small;
 
 /// A property that schemas name.
 pub(super) struct Property<'s> {
@@ -71,13 +70,16 @@ impl<'s> Schemas<'s, '_> {
     }
 
     /// The name patterns of all schemas, by schema.
-    pub(super) fn patterns(&mut self, constraints: &Constraints<'s>) -> HashMap<*const Value, Vec<(Regex, &'s Value)>> {
-        let mut all: HashMap<*const Value, Vec<(Regex, &'s Value)>> = HashMap::new();
+    pub(super) fn patterns(
+        &mut self,
+        constraints: &Constraints<'s>,
+    ) -> small::Map<*const Value, Vec<(Regex, &'s Value)>> {
+        let mut all: small::Map<*const Value, Vec<(Regex, &'s Value)>> = small::Map::new();
         for &schema in &constraints.objects {
             let Some(Value::Object(patterns)) = schema.get("patternProperties") else { continue };
             for (pattern, of) in patterns {
                 match Regex::parse(pattern) {
-                    Ok(regex) => all.entry(std::ptr::from_ref(schema)).or_default().push((regex, of)),
+                    Ok(regex) => all.get_or_insert_with(std::ptr::from_ref(schema), Default::default).push((regex, of)),
                     Err(why) => self.report(Some(of), "patternProperties", why),
                 }
             }
@@ -89,12 +91,12 @@ impl<'s> Schemas<'s, '_> {
     pub(super) fn properties(
         &mut self,
         constraints: &Constraints<'s>,
-        patterns: &HashMap<*const Value, Vec<(Regex, &'s Value)>>,
+        patterns: &small::Map<*const Value, Vec<(Regex, &'s Value)>>,
     ) -> Vec<Property<'s>> {
-        let mut at: HashMap<&'s str, usize> = HashMap::new();
+        let mut at: small::Map<&'s str, usize> = small::Map::new();
         let mut properties: Vec<Property<'s>> = Vec::new();
         let mut find = |name: &'s str, properties: &mut Vec<Property<'s>>| {
-            *at.entry(name).or_insert_with(|| {
+            *at.get_or_insert_with(name, || {
                 properties.push(Property { name, required: false, forbidden: false, parts: Vec::new() });
                 properties.len() - 1
             })
@@ -156,7 +158,7 @@ impl<'s> Schemas<'s, '_> {
     pub(super) fn others(
         &mut self,
         constraints: &Constraints<'s>,
-        mut patterns: HashMap<*const Value, Vec<(Regex, &'s Value)>>,
+        mut patterns: small::Map<*const Value, Vec<(Regex, &'s Value)>>,
         properties: &[Property<'s>],
     ) -> Option<Others<'s>> {
         let mut others = Others { parts: Vec::new(), patterned: Vec::new(), unpatterned: true };
@@ -166,7 +168,7 @@ impl<'s> Schemas<'s, '_> {
                 self.report(Some(schema), "unevaluatedProperties", "what other schemas evaluate is not tracked");
             }
             let additional = schema.get("additionalProperties");
-            let own = patterns.remove(&std::ptr::from_ref(schema));
+            let own = patterns.get_mut(&std::ptr::from_ref(schema)).map(std::mem::take).filter(|own| !own.is_empty());
             if schema
                 .get("patternProperties")
                 .is_none_or(|patterns| patterns.as_object().is_none_or(|all| all.is_empty()))

@@ -12,6 +12,7 @@ mod write;
 use super::super::{Builder, Expr, choice, many, sequence};
 use super::bounds::Count;
 use super::json;
+use crate::small;
 pub(crate) use automaton::{Automaton, Run};
 use node::{Node, Why, anchored};
 
@@ -175,8 +176,7 @@ fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Opti
         Node::Start => from.into_iter().filter(|&at| at == 0).collect(),
         Node::End => from.into_iter().filter(|&at| at == text.len()).collect(),
     };
-    found.sort_unstable();
-    found.dedup();
+    small::sort_and_dedup(&mut found);
     Some(found)
 }
 

@@ -12,6 +12,7 @@ use super::constraints::Constraints;
 use super::format::{self, Format};
 use super::regex::Regex;
 use super::{Outcome, Schemas, impossible, json};
+use crate::small;
 
 /// Groups nest so deep before the next one becomes a rule of its own.
 const NESTED: usize = 6;
@@ -169,8 +170,7 @@ pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&st
     if *builder.syntax() != Syntax::Json {
         return json::other_key(builder, &names);
     }
-    names.sort_unstable();
-    names.dedup();
+    small::sort_and_dedup(&mut names);
     let mut nodes = vec![Node::default()];
     for name in names {
         let mut at = 0;
@@ -256,8 +256,7 @@ fn other_escape(builder: &mut Builder, characters: &[char]) -> Expr {
     let short = SHORT.into_iter().filter(|(means, _)| !characters.contains(means)).map(|(_, letter)| letter);
     let short = Class::of(short);
     let mut codes: Vec<String> = characters.iter().map(|&character| format!("{:04X}", u32::from(character))).collect();
-    codes.sort_unstable();
-    codes.dedup();
+    small::sort_and_dedup(&mut codes);
     let unicode = other_code(builder, &codes.iter().map(String::as_str).collect::<Vec<_>>(), 0);
     choice([short.into(), sequence([text("u"), unicode])])
 }

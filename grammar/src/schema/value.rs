@@ -7,12 +7,12 @@ use super::condition::Condition;
 use super::constraints::Constraints;
 use super::types::{ARRAY, BOOLEAN, FRACTION, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
 use super::{DEPTH, Impossible, Known, Outcome, Schemas, check, impossible, json};
+use crate::small;
 
 impl<'s> Schemas<'s, '_> {
     /// The expression for all values that meet these conditions.
     pub(super) fn value(&mut self, hint: &str, mut conditions: Vec<Condition<'s>>) -> Outcome<'s, Expr> {
-        conditions.sort_unstable();
-        conditions.dedup();
+        small::sort_and_dedup(&mut conditions);
         conditions.retain(|condition| !matches!(condition, Condition::Schema(Value::Bool(true))));
         if conditions.is_empty() {
             return Ok(json::value(self.builder).into());

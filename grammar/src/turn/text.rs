@@ -141,8 +141,8 @@ impl Turn<'_> {
 
     /// The alternatives of one state of the automaton.
     pub(super) fn text_alternatives(&mut self, key: NodeKey, index: usize) -> Vec<Alternative> {
-        if self.limits.texts == Texts::Whole {
-            return self.whole_text(key);
+        if let Texts::Whole(alternatives) = self.limits.texts {
+            return alternatives(self, key);
         }
         let table = self.table(key);
         let Some(here) = table.text.until.states.get(index) else { return Vec::new() };

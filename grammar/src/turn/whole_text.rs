@@ -4,10 +4,11 @@ use unjinja_runtime::abi_3::{Action, Hole, Marker, Transition};
 
 use super::{Alternative, NodeKey, Offered, Piece, Texts, Turn};
 use crate::free_text::TextPart;
+use crate::small;
 
 impl Turn<'_> {
     /// The alternatives of a free text: up to each of its markers, and to the end of the turn.
-    pub(super) fn whole_text(&mut self, key: NodeKey) -> Vec<Alternative> {
+    pub(crate) fn whole_text(&mut self, key: NodeKey) -> Vec<Alternative> {
         let table = self.table(key);
         let text = self.builder.add_text(table.text.clone());
         let at = match key {
@@ -42,7 +43,7 @@ impl Turn<'_> {
             "[" => "{",
             _ => return Vec::new(),
         };
-        let asked = self.limits.texts == Texts::Whole && !self.limits.required;
+        let asked = matches!(self.limits.texts, Texts::Whole(_)) && !self.limits.required;
         if !asked || !shape.strict || !step.does(&Action::Speculate) {
             return Vec::new();
         }
@@ -59,8 +60,7 @@ impl Turn<'_> {
             }
             _ => vec![format!("{brace}\"")],
         };
-        all.sort_unstable();
-        all.dedup();
+        small::sort_and_dedup(&mut all);
         all
     }
 }

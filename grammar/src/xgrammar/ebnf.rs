@@ -5,12 +5,12 @@
 //! - names do not begin with a digit, and some are macros;
 //! - free text without certain strings is a macro of its own, `TagDispatch`.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::free_text::{FreeText, TextPart};
+use crate::small::{Map, Set};
 use crate::special_tokens::Tokens;
-use crate::{Builder, Class, Expr, Repeat, Rule, RuleId, SpecialToken, sequence, text};
+use crate::{Builder, Class, Expr, Repeat, Rule, RuleId, SpecialToken, sequence, text, write};
 
 /// The grammar of an expression: the rule `root`, and the rules that it needs.
 pub(super) fn grammar(builder: &Builder, root: &Expr) -> String {
@@ -26,7 +26,7 @@ pub(super) fn grammar(builder: &Builder, root: &Expr) -> String {
             Some((text, part)) => writer.text(&name, &text, part),
             None => {
                 if let Some(comment) = &rule.comment {
-                    writer.comment(comment);
+                    write::comment(&mut writer.out, "# ", comment);
                 }
                 writer.rule(&name, rule.expr.as_ref().unwrap_or(&Expr::Choice(Vec::new())));
             }
@@ -42,12 +42,12 @@ fn macro_of(builder: &Builder, rule: &Rule) -> Option<(std::sync::Arc<FreeText>,
 }
 
 /// The names of the rules, distinct and none of them a macro.
-fn names(builder: &Builder, order: &[RuleId]) -> HashMap<RuleId, String> {
+fn names(builder: &Builder, order: &[RuleId]) -> Map<RuleId, String> {
     const MACROS: [&str; 8] =
         ["TagDispatch", "TokenTagDispatch", "Token", "ExcludeToken", "Regex", "Substring", "true", "false"];
     let plain = |name: &str| !MACROS.contains(&name) && !name.starts_with(|first: char| first.is_ascii_digit());
-    let mut used: HashSet<String> = HashSet::from(["root".to_owned()]);
-    let mut names = HashMap::new();
+    let mut used: Set<String> = ["root".to_owned()].into_iter().collect();
+    let mut names = Map::new();
     for &id in order {
         let own = builder.name(id);
         let mut name = if plain(own) { own.to_owned() } else { format!("rule-{own}") };
@@ -61,7 +61,7 @@ fn names(builder: &Builder, order: &[RuleId]) -> HashMap<RuleId, String> {
 
 struct Writer<'b> {
     tokens: &'b Tokens,
-    names: HashMap<RuleId, String>,
+    names: Map<RuleId, String>,
     /// The free texts that have a rule already.
     texts: Vec<usize>,
     out: String,
@@ -70,12 +70,6 @@ struct Writer<'b> {
 impl Writer<'_> {
     fn name(&self, rule: RuleId) -> &str {
         self.names.get(&rule).map_or("", String::as_str)
-    }
-
-    fn comment(&mut self, comment: &str) {
-        self.out.push_str("# ");
-        self.out.extend(comment.chars().map(|character| if character.is_control() { ' ' } else { character }));
-        self.out.push('\n');
     }
 
     fn rule(&mut self, name: &str, expr: &Expr) {
@@ -134,14 +128,7 @@ impl Writer<'_> {
                 self.out.push_str(if nested { "(" } else { "" });
                 self.expr(body, true);
                 self.out.push_str(if nested { ")" } else { "" });
-                let _ = match (min, max) {
-                    (0, None) => self.out.write_char('*'),
-                    (1, None) => self.out.write_char('+'),
-                    (0, Some(1)) => self.out.write_char('?'),
-                    (min, None) => write!(self.out, "{{{min},}}"),
-                    (min, Some(max)) if min == max => write!(self.out, "{{{min}}}"),
-                    (min, Some(max)) => write!(self.out, "{{{min},{max}}}"),
-                };
+                write::count(&mut self.out, *min, *max);
             }
         }
     }
@@ -200,14 +187,9 @@ impl Writer<'_> {
         self.out.push_str(if several { ")" } else { "" });
     }
 
-    /// A class. The tokens in it are alternatives to its characters, unless it is wide and contains them by chance.
+    /// A class. The tokens in it are alternatives to its characters.
     fn class_or_tokens(&mut self, class: &Class) {
-        let wide = class.as_ranges().iter().any(|(first, last)| u32::from(*last) - u32::from(*first) > 0xFFFF);
-        let tokens: Vec<char> = self.tokens.characters().filter(|&char| class.contains(char)).collect();
-        if tokens.is_empty() || wide || class.is_negated() {
-            return self.class(class);
-        }
-        let plain = class.intersect(&Class::of(tokens.iter().copied()).negate());
+        let Some((plain, tokens)) = self.tokens.in_class(class) else { return self.class(class) };
         self.out.push('(');
         if !plain.is_empty() {
             self.class(&plain);
