@@ -4,6 +4,7 @@
 use super::free_text::TextPart;
 use super::until::Transition;
 use super::{Builder, Expr, Repeat, RuleId, choice, repeat, sequence, text};
+use crate::small::List as _;
 
 impl Builder {
     /// What may follow `read` where `expr` matches `read` and what follows it. An empty choice if nothing may.
@@ -24,7 +25,7 @@ impl Builder {
                 _ => nothing(),
             },
             Expr::Choice(all) => {
-                let all: Vec<Expr> = all.iter().map(|one| self.after_char(one, char)).collect();
+                let all: Vec<Expr> = all.iter().map(|one| self.after_char(one, char)).list();
                 choice(all)
             }
             Expr::Sequence(parts) => {

@@ -13,6 +13,7 @@ use super::trigger;
 use super::turn::{Limits, Offered, Texts, Turn};
 use super::values::Wider;
 use super::{GrammarOptions, SchemaError};
+use crate::small::List as _;
 
 /// A grammar, and what a sampler needs with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,8 +118,8 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
     };
     let open = program.reasoning == Some(state);
     let mut grammar = Grammar {
-        preserved_tokens: program.info.preserved_tokens.iter().map(ToString::to_string).collect(),
-        stops: program.stops().into_iter().map(str::to_owned).collect(),
+        preserved_tokens: program.info.preserved_tokens.iter().map(ToString::to_string).list(),
+        stops: program.stops().into_iter().map(str::to_owned).list(),
         reasoning: reasoning(program, open),
         ..Grammar::default()
     };

@@ -13,7 +13,7 @@ use super::expr::{Expr, Repeat, choice, repeat, sequence};
 use super::free_text::{FreeText, TextPart};
 use super::special_tokens::Tokens;
 use super::syntax::Syntax;
-use crate::small::{self, Map, Set};
+use crate::small::{self, List, Map, Set};
 
 /// The highest count that is written. llama.cpp refuses higher ones.
 pub const MAX_REPETITION: u32 = 1999;
@@ -86,6 +86,7 @@ impl Builder {
     }
 
     /// The rule for an expression. If there is none yet, a new one gets a name like `hint`.
+    #[inline(never)]
     pub fn rule(&mut self, hint: &str, expr: impl Into<Expr>) -> RuleId {
         let expr = self.normal(hint, expr.into());
         self.intern(hint, expr)
@@ -349,7 +350,7 @@ impl Builder {
     }
 
     fn each(&mut self, hint: &str, parts: Vec<Expr>) -> Vec<Expr> {
-        parts.into_iter().map(|part| self.normal(hint, part)).collect()
+        parts.into_iter().map(|part| self.normal(hint, part)).list()
     }
 
     fn repetition(&mut self, hint: &str, body: Expr, min: u32, max: Option<u32>) -> Expr {

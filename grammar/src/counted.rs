@@ -13,7 +13,7 @@ use super::schema::Count;
 use super::text_rules::class;
 use super::until::{CharSet, Stop, Transition, Until};
 use super::{Builder, Expr, RuleId, choice, option, repeat, sequence, text};
-use crate::small::Map;
+use crate::small::{List, Map};
 
 /// One text is counted exactly if that takes at most so many rules.
 const RULES: usize = 4096;
@@ -61,7 +61,7 @@ pub(crate) fn lost(count: Count, made: Option<&Counted>) -> Vec<(&'static str, &
         None => (UNCOUNTED, UNCOUNTED),
     };
     let keywords = [("minLength", min, count.min > 0), ("maxLength", max, count.max.is_some())];
-    keywords.into_iter().filter(|(.., limited)| *limited).map(|(keyword, why, _)| (keyword, why)).collect()
+    keywords.into_iter().filter(|(.., limited)| *limited).map(|(keyword, why, _)| (keyword, why)).list()
 }
 
 const UNCOUNTED: &str = "the limit is too high for a grammar of raw text";
@@ -103,13 +103,13 @@ impl Exact {
         let all = between.stops.iter().enumerate();
         let all = all
             .flat_map(|(marker, stop)| layouts.iter().map(move |layout| (marker, stop, [layout, stop.core].concat())));
-        let all: Vec<(usize, &Stop<'_>, String)> = all.collect();
-        let forms: Vec<(usize, u32)> = all.iter().map(|(marker, _, core)| (*marker, length(core))).collect();
-        let stops: Vec<Stop<'_>> = all.iter().map(|(_, stop, core)| Stop { core, ..(*stop).clone() }).collect();
+        let all: Vec<(usize, &Stop<'_>, String)> = all.list();
+        let forms: Vec<(usize, u32)> = all.iter().map(|(marker, _, core)| (*marker, length(core))).list();
+        let stops: Vec<Stop<'_>> = all.iter().map(|(_, stop, core)| Stop { core, ..(*stop).clone() }).list();
         let until = Until::new(&stops);
         let longest = forms.iter().map(|(_, length)| *length).max().unwrap_or(0);
         let cap = count.max.unwrap_or(count.min).checked_add(longest)?;
-        let after: Vec<char> = between.after.chars().collect();
+        let after: Vec<char> = between.after.chars().list();
         Some(Self { until, forms, after, count, cap })
     }
 
@@ -135,7 +135,7 @@ impl Exact {
         if !*lives.first()? {
             return None;
         }
-        let rules: Vec<Option<RuleId>> = lives.iter().map(|lives| lives.then(|| builder.reserve(name))).collect();
+        let rules: Vec<Option<RuleId>> = lives.iter().map(|lives| lives.then(|| builder.reserve(name))).list();
         for (steps, rule) in steps.iter().zip(&rules) {
             let Some(rule) = rule else { continue };
             let alternatives = steps.iter().filter_map(|step| match step {
@@ -263,9 +263,9 @@ fn part(builder: &mut Builder, name: &str, until: &Until, again: bool) -> Option
             Transition::Peek(_) => (!again).then_some((Expr::EMPTY, None)),
         });
         // A way to the end does not come back.
-        steps.filter(|(_, next)| again || *next != Some(0)).collect::<Vec<_>>()
+        steps.filter(|(_, next)| again || *next != Some(0)).list()
     });
-    let steps: Vec<Vec<(Expr, Option<usize>)>> = steps.collect();
+    let steps: Vec<Vec<(Expr, Option<usize>)>> = steps.list();
     let ends = |next: &Option<usize>| next.is_none() || (again && *next == Some(0));
     let mut lives = vec![false; steps.len()];
     while let Some(more) = (0..steps.len())
@@ -273,14 +273,14 @@ fn part(builder: &mut Builder, name: &str, until: &Until, again: bool) -> Option
     {
         lives[more] = true;
     }
-    let rules: Vec<Option<RuleId>> = lives.iter().map(|lives| lives.then(|| builder.reserve(name))).collect();
+    let rules: Vec<Option<RuleId>> = lives.iter().map(|lives| lives.then(|| builder.reserve(name))).list();
     for (steps, rule) in steps.into_iter().zip(&rules) {
         let Some(rule) = rule else { continue };
         let alternatives = steps.into_iter().filter_map(|(expr, next)| match next {
             next if ends(&next) => Some(expr),
             next => rules[next?].map(|rule| sequence([expr, rule.into()])),
         });
-        let alternatives: Vec<Expr> = alternatives.collect();
+        let alternatives: Vec<Expr> = alternatives.list();
         builder.define(*rule, choice(alternatives));
     }
     rules.first().copied().flatten()

@@ -2,10 +2,9 @@
 //!
 //! It must not know what the rules mean. Each character of a text and of a class is replaced by its escape.
 
-use serde_json::Value;
-
+use super::values::json_text;
 use super::{Builder, Class, Expr, Repeat, RuleId, choice, repeat, sequence, text};
-use crate::small::Map;
+use crate::small::{List, Map};
 
 /// The rules that were escaped so far, each with its copy.
 #[derive(Default)]
@@ -42,11 +41,11 @@ impl Escaped {
                 }
             },
             Expr::Sequence(parts) => {
-                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, part, pending)).collect();
+                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, part, pending)).list();
                 sequence(parts)
             }
             Expr::Choice(parts) => {
-                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, part, pending)).collect();
+                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, part, pending)).list();
                 choice(parts)
             }
             Expr::Repeat(this) => {
@@ -77,7 +76,7 @@ fn escaped_class(class: &Class) -> Expr {
 
 /// A text as it stands in a JSON string.
 fn escape(text: &str) -> String {
-    let json = Value::from(text).to_string();
+    let json = json_text(text);
     json.get(1..json.len() - 1).unwrap_or_default().to_owned()
 }
 

@@ -2,10 +2,10 @@
 //! handles them.
 
 use super::RuleId;
-use crate::small::{self, Set};
+use crate::small::{self, List, Set};
 
 /// What a rule, or a part of one, matches.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Expr {
     /// This text.
     Text(String),
@@ -31,6 +31,21 @@ pub struct Repeat {
     pub min: u32,
     /// The maximum, if there is one.
     pub max: Option<u32>,
+}
+
+// Not derived: a derived one is inlined, and compiled again in each part of the crate.
+impl Clone for Expr {
+    #[inline(never)]
+    fn clone(&self) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(text.clone()),
+            Self::Class(class) => Self::Class(class.clone()),
+            Self::Rule(rule) => Self::Rule(*rule),
+            Self::Sequence(parts) => Self::Sequence(parts.clone()),
+            Self::Choice(parts) => Self::Choice(parts.clone()),
+            Self::Repeat(this) => Self::Repeat(this.clone()),
+        }
+    }
 }
 
 impl Expr {
@@ -72,12 +87,15 @@ impl From<RuleId> for Expr {
 }
 
 /// This text.
+// Not inlined, like the next functions: they are called from some hundred places.
+#[inline(never)]
 pub fn text(text: impl Into<String>) -> Expr {
     Expr::Text(text.into())
 }
 
 /// All of these, one after the other. Nested sequences are flattened and neighbouring texts joined. If a part matches
 /// nothing, the result matches nothing.
+#[inline(never)]
 pub fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
     let mut flat = Vec::new();
     for part in parts {
@@ -107,8 +125,9 @@ fn sequence_of(mut flat: Vec<Expr>) -> Expr {
 }
 
 /// One of these. Nested choices are flattened; of equal alternatives the first stays.
+#[inline(never)]
 pub fn choice(alternatives: impl IntoIterator<Item = Expr>) -> Expr {
-    choice_of(alternatives.into_iter().collect())
+    choice_of(alternatives.into_iter().list())
 }
 
 fn choice_of(alternatives: Vec<Expr>) -> Expr {
@@ -132,7 +151,7 @@ fn choice_of(alternatives: Vec<Expr>) -> Expr {
         }
     } else {
         let mut seen = Set::new();
-        let first: Vec<bool> = flat.iter().map(|one| seen.insert(one)).collect();
+        let first: Vec<bool> = flat.iter().map(|one| seen.insert(one)).list();
         let mut first = first.into_iter();
         flat.retain(|_| first.next().unwrap_or(true));
     }
@@ -143,6 +162,7 @@ fn choice_of(alternatives: Vec<Expr>) -> Expr {
 }
 
 /// From `min` to `max` times.
+#[inline(never)]
 pub fn repeat(body: impl Into<Expr>, min: u32, max: Option<u32>) -> Expr {
     let body = body.into();
     match (min, max) {
@@ -185,8 +205,9 @@ pub struct Class {
 
 impl Class {
     /// The code points in these ranges (first and last of each). A range whose end is before its start is empty.
+    #[inline(never)]
     pub fn ranges(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
-        Self::of_ranges(ranges.into_iter().collect())
+        Self::of_ranges(ranges.into_iter().list())
     }
 
     fn of_ranges(mut sorted: Vec<(char, char)>) -> Self {
@@ -203,6 +224,7 @@ impl Class {
     }
 
     /// These code points.
+    #[inline(never)]
     pub fn of(characters: impl IntoIterator<Item = char>) -> Self {
         Self::ranges(characters.into_iter().map(|character| (character, character)))
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::until::{Stop, Transition, Until};
 use super::{Builder, Expr, RuleId, choice, sequence, text};
+use crate::small::List as _;
 use crate::text_rules::class;
 
 /// Free text, and the markers at which it ends.
@@ -47,7 +48,7 @@ impl FreeText {
             confirmed: !stop.confirm.is_empty(),
             peek: stop.peek,
         };
-        Self { until: Until::new(stops), stops: stops.iter().map(stop).collect() }
+        Self { until: Until::new(stops), stops: stops.iter().map(stop).list() }
     }
 
     /// Whether a text ends exactly where one of the markers occurs for the first time, so that it is enough to exclude the
@@ -71,7 +72,7 @@ impl Builder {
             return rule;
         }
         let Some(free) = self.text(number) else { return self.reserve(name) };
-        let rules: Vec<RuleId> = free.until.states.iter().map(|_| self.reserve(name)).collect();
+        let rules: Vec<RuleId> = free.until.states.iter().map(|_| self.reserve(name)).list();
         for (at, (state, rule)) in free.until.states.iter().zip(&rules).enumerate() {
             let alternatives = state.transitions.iter().filter_map(|transition| match transition {
                 Transition::Char(chars, next) => Some(sequence([class(chars), rules[*next].into()])),

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::hash::Hash;
 
 use super::{Builder, Expr, RuleId, choice, sequence};
-use crate::small::Map;
+use crate::small::{List, Map};
 
 /// The index of a node.
 pub(super) type NodeId = usize;
@@ -176,7 +176,7 @@ impl Writer<'_> {
     fn alternatives(&mut self, id: NodeId, builder: &mut Builder, depth: usize) -> Expr {
         let graph = self.graph;
         let alternatives: Vec<Expr> =
-            graph[id].alternatives.iter().map(|alternative| self.alternative(alternative, builder, depth)).collect();
+            graph[id].alternatives.iter().map(|alternative| self.alternative(alternative, builder, depth)).list();
         choice(alternatives)
     }
 
@@ -187,7 +187,7 @@ impl Writer<'_> {
                 Piece::Expr(expr) => expr.clone(),
                 Piece::Node(id) => self.node(*id, builder, depth),
             })
-            .collect();
+            .list();
         sequence(parts)
     }
 

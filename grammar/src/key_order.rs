@@ -1,11 +1,11 @@
 //! The order in which templates write the keys of an object: that of the schema, or a sorted one.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use unjinja_runtime::abi_3::KeyOrder;
 
 use super::subset::{Item, one_or_more};
 use super::{Builder, Expr, RuleId, choice, option, sequence};
-use crate::small::{self, Map};
+use crate::small::{self, List};
 
 /// Up to so many named members may come in either order without two readings of one text. The number of alternatives
 /// grows with its square.
@@ -20,7 +20,7 @@ pub(super) fn places(order: KeyOrder, names: &[&str]) -> Option<Vec<usize>> {
         KeyOrder::SortedIgnoringCase => name.to_lowercase(),
         KeyOrder::Sorted | KeyOrder::Given => (*name).to_owned(),
     };
-    let keys: Vec<String> = names.iter().map(key).collect();
+    let keys: Vec<String> = names.iter().map(key).list();
     let places = small::places(keys.len(), &|one, other| keys[one].cmp(&keys[other]));
     Some(places)
 }
@@ -30,14 +30,13 @@ pub(super) fn places(order: KeyOrder, names: &[&str]) -> Option<Vec<usize>> {
 pub(super) fn sorted(order: KeyOrder, value: &Value) -> Option<Value> {
     match value {
         Value::Array(items) => {
-            let sorted: Vec<Option<Value>> = items.iter().map(|item| sorted(order, item)).collect();
+            let sorted: Vec<Option<Value>> = items.iter().map(|item| sorted(order, item)).list();
             let changed = sorted.iter().any(Option::is_some);
-            let new =
-                || items.iter().zip(sorted).map(|(item, sorted)| sorted.unwrap_or_else(|| item.clone())).collect();
+            let new = || items.iter().zip(sorted).map(|(item, sorted)| sorted.unwrap_or_else(|| item.clone())).list();
             changed.then(new).map(Value::Array)
         }
         Value::Object(members) => {
-            let names: Vec<&str> = members.keys().map(String::as_str).collect();
+            let names: Vec<&str> = members.keys().map(String::as_str).list();
             let places = places(order, &names)?;
             let mut changed = !places.is_sorted();
             let mut new: Vec<(usize, &String, Value)> = Vec::new();
@@ -47,7 +46,12 @@ pub(super) fn sorted(order: KeyOrder, value: &Value) -> Option<Value> {
                 new.push((place, name, sorted.unwrap_or_else(|| member.clone())));
             }
             small::sort_by(&mut new, |one, other| one.0.cmp(&other.0));
-            changed.then(|| new.into_iter().map(|(_, name, member)| (name.clone(), member)).collect())
+            // Not collected: that would link another sort.
+            let mut members = Map::new();
+            for (_, name, member) in new {
+                members.insert(name.clone(), member);
+            }
+            changed.then_some(Value::Object(members))
         }
         _ => None,
     }
@@ -68,9 +72,9 @@ pub(super) fn either_order(
         return one_or_more(builder, hint, items, extra, between);
     }
     if items.len() > EITHER {
-        let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(items.iter().cloned()).collect();
+        let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(items.iter().cloned()).list();
         small::sort_by(&mut sorted, |one, other| one.0.cmp(&other.0));
-        let sorted = sorted.into_iter().map(|(_, item)| item).collect();
+        let sorted = sorted.into_iter().map(|(_, item)| item).list();
         let own = one_or_more(builder, hint, items, extra.clone(), between);
         let sorted = one_or_more(builder, &format!("{hint}-sorted"), sorted, extra, between);
         return Some(choice(own.into_iter().chain(sorted)));
@@ -78,8 +82,8 @@ pub(super) fn either_order(
     let items = items
         .into_iter()
         .map(|item| Item { expr: builder.rule(&format!("{hint}-{}", item.name), item.expr).into(), ..item })
-        .collect();
-    let mut orders = Orders { builder, hint, items, places, extra, between, known: Map::new() };
+        .list();
+    let mut orders = Orders { builder, hint, items, places, extra, between, known: small::Map::new() };
     orders.from(Reached { own: Some(0), sorted: Some(0) })
 }
 
@@ -99,7 +103,7 @@ struct Orders<'a> {
     places: Vec<usize>,
     extra: Option<Expr>,
     between: &'a Expr,
-    known: Map<Reached, RuleId>,
+    known: small::Map<Reached, RuleId>,
 }
 
 impl Orders<'_> {
@@ -124,7 +128,7 @@ impl Orders<'_> {
                 };
                 sequence([member, more])
             })
-            .collect();
+            .list();
         self.builder.define(rule, choice(alternatives));
         Some(rule.into())
     }

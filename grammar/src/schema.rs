@@ -38,7 +38,7 @@ use serde_json::Value;
 use unjinja_runtime::References;
 
 use super::{Builder, Expr, RuleId};
-use crate::small::{Map, Set};
+use crate::small::{self, List, Map, Set};
 use condition::Condition;
 
 pub(crate) use bounds::Count;
@@ -204,7 +204,7 @@ impl<'s, 'b> Schemas<'s, 'b> {
 
     /// The keywords that were not enforced so far, each once, in the order of the document.
     pub fn widened(&self) -> Vec<Widened> {
-        let wanted = self.reports.iter().filter_map(|report| report.schema).collect();
+        let wanted = self.reports.iter().filter_map(|report| report.schema).list();
         let paths = paths(self.root, wanted);
         let path = |schema: Option<&Value>| schema.and_then(|schema| paths.get(&std::ptr::from_ref(schema)).cloned());
         let mut widened: Vec<(usize, Widened)> = Vec::new();
@@ -213,11 +213,11 @@ impl<'s, 'b> Schemas<'s, 'b> {
             let keyword = report.keyword.to_owned();
             widened.push((at, Widened { path, keyword, why: report.why.to_owned() }));
         }
-        widened.sort_by(|(at, one), (other_at, other)| {
+        small::sort_by(&mut widened, |(at, one), (other_at, other)| {
             at.cmp(other_at).then_with(|| one.keyword.cmp(&other.keyword)).then_with(|| one.why.cmp(&other.why))
         });
         widened.dedup();
-        widened.into_iter().map(|(_, widened)| widened).collect()
+        widened.into_iter().map(|(_, widened)| widened).list()
     }
 
     fn error(&self, impossible: &Impossible<'s>) -> SchemaError {

@@ -4,20 +4,9 @@
 //! for each map, and this crate sorts and looks up values of thirty types. Here the work is done on numbers, once for all types.
 
 use std::borrow::Borrow;
-use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-/// Sorts by a comparison. Equal items keep their order.
-pub(crate) fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
-    let mut places = places(items.len(), &|one, other| compare(&items[one], &items[other]));
-    for at in 0..items.len() {
-        while places[at] != at {
-            let place = places[at];
-            items.swap(at, place);
-            places.swap(at, place);
-        }
-    }
-}
+pub(crate) use unjinja_runtime::abi_3::{places, sort_by};
 
 /// Sorts. Equal items keep their order.
 pub(crate) fn sort<T: Ord>(items: &mut [T]) {
@@ -30,15 +19,35 @@ pub(crate) fn sort_and_dedup<T: Ord>(items: &mut Vec<T>) {
     items.dedup();
 }
 
-/// Where each of so many items belongs, as a comparison of two of their numbers says. Equal items keep their order.
-pub(crate) fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|one, other| compare(*one, *other));
-    let mut places = vec![0; count];
-    for (place, at) in order.into_iter().enumerate() {
-        places[at] = place;
+/// Makes a list of what an iterator yields. `collect` contains the code of the iterator twice, and that of a list that grows.
+pub(crate) trait List: Iterator + Sized {
+    fn list(mut self) -> Vec<Self::Item> {
+        gather(&mut Source(&mut self))
     }
-    places
+}
+
+impl<I: Iterator> List for I {}
+
+/// An iterator, of which nothing but the next item is asked. A `dyn Iterator` would link all its ways to skip items.
+trait Next<T> {
+    fn next(&mut self) -> Option<T>;
+}
+
+struct Source<'a, I>(&'a mut I);
+
+impl<I: Iterator> Next<I::Item> for Source<'_, I> {
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
+}
+
+#[inline(never)]
+fn gather<T>(source: &mut dyn Next<T>) -> Vec<T> {
+    let mut items = Vec::new();
+    while let Some(item) = source.next() {
+        items.push(item);
+    }
+    items
 }
 
 /// A map that keeps its entries in the order in which they came.
@@ -196,8 +205,14 @@ struct Index {
 
 impl Default for Index {
     fn default() -> Self {
-        Self { slots: Vec::new(), len: 0, seed: RandomState::new().hash_one(0_u8) }
+        Self { slots: Vec::new(), len: 0, seed: seed() }
     }
+}
+
+// Not inlined: every place that makes a map would contain it.
+#[inline(never)]
+fn seed() -> u64 {
+    RandomState::new().hash_one(0_u8)
 }
 
 impl Index {
@@ -292,26 +307,6 @@ impl Hasher for Folded {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sorts_like_the_standard_library() {
-        let mut state = 1_u32;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            state >> 24
-        };
-        for count in (0..40).chain([1000]) {
-            let items: Vec<(u32, usize)> = (0..count).map(|at| (next() % 16, at)).collect();
-            let (mut mine, mut expected) = (items.clone(), items);
-            sort_by(&mut mine, |one, other| one.0.cmp(&other.0));
-            expected.sort_by_key(|item| item.0);
-            assert_eq!(mine, expected);
-        }
-        // One long cycle takes linear time.
-        let mut turned: Vec<u32> = (1..200_000).chain([0]).collect();
-        sort(&mut turned);
-        assert!(turned.is_sorted());
-    }
 
     #[test]
     fn finds_what_was_put_in() {

@@ -2,7 +2,7 @@
 
 use super::until::CharSet;
 use super::{Builder, Class, Expr, choice, repeat, sequence, text};
-use crate::small;
+use crate::small::{self, List};
 
 /// A set of characters as an expression.
 pub(super) fn class(chars: &CharSet) -> Expr {
@@ -16,7 +16,7 @@ pub(super) fn class(chars: &CharSet) -> Expr {
 
 /// A name of at most `most` characters that is none of `known`: the class of its first character, and of the others.
 pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class; 2], most: u32) -> Expr {
-    let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().collect()).collect();
+    let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().list()).list();
     small::sort_and_dedup(&mut known);
     rest_of_other(builder, &known, 0, classes, most)
 }

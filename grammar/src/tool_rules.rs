@@ -6,6 +6,8 @@ use unjinja_runtime::abi_3::KeyOrder;
 use unjinja_runtime::{References, Tool, Tools, Types};
 
 use super::key_order;
+use super::values::schema_of;
+use crate::small::List as _;
 
 /// Which arguments of a call are written, as far as it matters. Its meaning depends on the [`Order`].
 pub(super) type Written = u32;
@@ -69,9 +71,9 @@ impl ToolRules {
                 name,
                 schema,
             })
-            .collect();
+            .list();
         let required = properties.iter().filter(|property| property.required);
-        let required: Vec<&str> = required.map(|property| property.name.as_str()).collect();
+        let required: Vec<&str> = required.map(|property| property.name.as_str()).list();
         let sorted = key_order::places(key_order, &required);
         let order = match () {
             () if properties.len() <= MAX_FREE_ORDER => Order::Any,
@@ -179,7 +181,7 @@ impl NamedArguments {
                 for (name, schema) in inner.properties {
                     match self.properties.iter_mut().find(|(known, _)| *known == name) {
                         Some((_, known)) if *known != schema => {
-                            *known = serde_json::json!({"anyOf": [known.take(), schema]});
+                            *known = schema_of("anyOf", vec![known.take(), schema].into());
                         }
                         Some(_) => {}
                         None => self.properties.push((name, schema)),

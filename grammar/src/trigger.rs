@@ -8,7 +8,8 @@ use unjinja_runtime::Trigger;
 use unjinja_runtime::abi_3::{Action, CallShape, Hole, Marker, Program, StateId};
 
 use super::turn::Offered;
-use crate::small;
+use super::values::json_text;
+use crate::small::{self, List};
 
 /// The triggers of a grammar; none if no trigger can announce the calls safely.
 pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
@@ -72,7 +73,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
 /// The markers of a state that may open a call, and the states after them.
 fn openers(program: &Program, state: StateId) -> Vec<(&Marker, StateId)> {
     let Some(state) = program.state(state) else { return Vec::new() };
-    state.arrows().filter(|(_, step)| step.does(&Action::Speculate)).map(|(marker, step)| (marker, step.next)).collect()
+    state.arrows().filter(|(_, step)| step.does(&Action::Speculate)).map(|(marker, step)| (marker, step.next)).list()
 }
 
 /// The shape of the call that is read in a state.
@@ -89,7 +90,7 @@ fn forced(program: &Program, state: StateId) -> Option<String> {
     if node.hole.is_some() || node.otherwise.is_some() || node.end.is_some() || node.markers.list().is_empty() {
         return None;
     }
-    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
+    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).list();
     Some(format!("\\s*(?:{})", cores.join("|")))
 }
 
@@ -100,8 +101,8 @@ fn named(program: &Program, state: StateId, offered: &Offered) -> Option<String>
     if !node.needs_offered_name() {
         return None;
     }
-    let names: Vec<String> = tools.iter().map(|tool| escaped(&tool.name)).collect();
-    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
+    let names: Vec<String> = tools.iter().map(|tool| escaped(&tool.name)).list();
+    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).list();
     Some(format!("\\s*(?:{})\\s*(?:{})", names.join("|"), cores.join("|")))
 }
 
@@ -112,10 +113,10 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
         Offered::These(tools) => tools
             .iter()
             .map(|tool| {
-                let json = serde_json::Value::String(tool.name.clone()).to_string();
+                let json = json_text(&tool.name);
                 escaped(&json[1..json.len() - 1])
             })
-            .collect(),
+            .list(),
     };
     let name = if names.is_empty() { "[^\"]+".to_owned() } else { format!("(?:{})", names.join("|")) };
     let list = if marker.core == "[" { "\\[\\s*" } else { "" };
@@ -128,7 +129,7 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
     };
     // Other keys may come before the name.
     let others: Vec<String> =
-        shape.keys.iter().chain(Some(&shape.id_field)).filter(|key| !key.is_empty()).map(|key| field(key)).collect();
+        shape.keys.iter().chain(Some(&shape.id_field)).filter(|key| !key.is_empty()).map(|key| field(key)).list();
     let others = match others.is_empty() {
         true => String::new(),
         false => format!("(?:\"(?:{})\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*)*", others.join("|")),

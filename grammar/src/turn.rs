@@ -30,7 +30,7 @@ use super::syntax::Syntax;
 use super::tool_rules::{ToolRules, Written};
 use super::values::Values;
 use super::{Builder, Expr, text};
-use crate::small::{self, Map};
+use crate::small::{self, List, Map};
 
 /// Which tools may be called.
 pub(super) enum Offered {
@@ -222,7 +222,7 @@ impl<'a> Turn<'a> {
 
     /// The markers of a state and their transitions, without those that no template writes.
     pub(super) fn transitions(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
-        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition)).collect()
+        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition)).list()
     }
 
     /// The position that a transition leads to. `None` if the transition is not allowed.
@@ -402,9 +402,9 @@ fn is_canonical(transition: &Transition) -> bool {
 /// The comment of a rule for free text, for readers of the grammar.
 fn up_to(what: &str, node: &State) -> String {
     let written = node.arrows().filter(|(_, transition)| is_canonical(transition));
-    let mut cores: Vec<&str> = written.map(|(marker, _)| &*marker.core).collect();
+    let mut cores: Vec<&str> = written.map(|(marker, _)| &*marker.core).list();
     small::sort_and_dedup(&mut cores);
-    let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).collect();
+    let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).list();
     format!("{what}, up to {}.", cores.join(" or "))
 }
 

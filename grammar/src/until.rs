@@ -4,7 +4,7 @@
 //! much of which marker has been read. This file only computes the table of states. It must not know about rules or
 //! formats.
 
-use crate::small::{self, Map};
+use crate::small::{self, List, Map};
 
 /// A marker at which text ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,11 +105,11 @@ impl Until {
         let patterns: Vec<Pattern> = stops
             .iter()
             .map(|stop| Pattern {
-                core: stop.core.chars().collect(),
-                confirm: stop.confirm.iter().map(|core| core.chars().collect()).collect(),
+                core: stop.core.chars().list(),
+                confirm: stop.confirm.iter().map(|core| core.chars().list()).list(),
                 peek: stop.peek,
             })
-            .collect();
+            .list();
         let mut chars: Vec<char> = Vec::new();
         for stop in &patterns {
             chars.extend(&stop.core);

@@ -1,6 +1,7 @@
 //! Values of arguments in the syntax of a format: any value, or values that fit a schema.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use unjinja_runtime::abi_3::KeyOrder;
 
 use super::escaped::Escaped;
@@ -8,6 +9,7 @@ use super::schema::{self, Count, SchemaError, Schemas};
 use super::syntax::Syntax;
 use super::text_rules::other_than;
 use super::{Builder, Class, Expr, RuleId, Widened, choice, repeat, sequence, text};
+use crate::small::List as _;
 
 /// A place where a grammar accepts more than was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +31,6 @@ pub(super) struct Values {
     /// The first required value for which no text fits the schema, with the name of its tool.
     pub(super) error: Option<(String, SchemaError)>,
 }
-
-/// All JSON types but strings.
-pub(super) const NO_STRING: [&str; 5] = ["number", "boolean", "null", "object", "array"];
 
 /// The maximum length of a name that is not known in advance, in characters.
 pub(super) const NAME: u32 = 64;
@@ -60,7 +59,7 @@ impl Values {
 
     /// Any value that is not a string.
     pub(super) fn any_but_text(&mut self, builder: &mut Builder, syntax: Syntax) -> Option<Expr> {
-        let schema = json!({"type": NO_STRING});
+        let schema = no_string();
         self.typed(builder, "", "", &schema, &schema, syntax)
     }
 
@@ -112,7 +111,7 @@ impl Values {
         let mut schemas = Schemas::new(builder, root);
         let compiled = schemas.compile(if hint.is_empty() { "value" } else { hint }, schema);
         let widened = schemas.widened().into_iter().map(|what| Wider { tool: tool.to_owned(), what });
-        for wider in widened.collect::<Vec<_>>() {
+        for wider in widened.list() {
             if !self.widened.contains(&wider) {
                 self.widened.push(wider);
             }
@@ -154,6 +153,27 @@ impl Values {
     pub(super) fn other_than(&mut self, builder: &mut Builder, known: &[&str], class: &Class) -> Expr {
         other_than(builder, known, [class, class], NAME)
     }
+}
+
+/// A value as JSON text. (`Value::to_string` would also link what writes it on many lines.)
+pub(super) fn json_text(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A schema with one keyword. (`json!` would link what serializes a value to a value.)
+pub(super) fn schema_of(keyword: &str, value: Value) -> Value {
+    let mut members = Map::new();
+    members.insert(keyword.to_owned(), value);
+    Value::Object(members)
+}
+
+/// The schema of all JSON types but strings.
+pub(super) fn no_string() -> Value {
+    let mut types = Vec::new();
+    for name in ["number", "boolean", "null", "object", "array"] {
+        types.push(name.into());
+    }
+    schema_of("type", Value::Array(types))
 }
 
 /// A short string without escapes.

@@ -11,6 +11,7 @@ mod message;
 mod options;
 mod program;
 mod readers;
+mod sorting;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tools;
@@ -44,6 +45,7 @@ pub mod abi_3 {
     pub use crate::limits::{MAX_HELD, MAX_NAME, MAX_SPACE};
     pub use crate::message::Channel;
     pub use crate::program::*;
+    pub use crate::sorting::{places, sort_by};
     pub use crate::tools::schema::{declared, type_of};
 
     /// What generated types of tools are made with.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::sorting::order;
+
 mod place;
 mod references;
 pub(crate) mod schema;
@@ -144,15 +146,14 @@ impl Tools {
         mut problems: Vec<ToolsProblem>,
         path: &dyn Fn(usize) -> String,
     ) -> Result<Self, ToolsError> {
-        let mut by_name: Vec<usize> = (0..tools.len()).filter(|&at| !tools[at].name.is_empty()).collect();
-        by_name.sort_by_key(|&at| (&tools[at].name, at));
-        let mut again: Vec<(usize, usize)> = Vec::new();
+        let mut by_name = order(tools.len(), &|one, other| tools[one].name.cmp(&tools[other].name));
+        by_name.retain(|&at| !tools[at].name.is_empty());
+        let mut firsts: Vec<usize> = (0..tools.len()).collect();
         for alike in by_name.chunk_by(|&a, &b| tools[a].name == tools[b].name) {
-            again.extend(alike[1..].iter().map(|&at| (at, alike[0])));
+            alike.iter().for_each(|&at| firsts[at] = alike[0]);
         }
-        again.sort_unstable();
         let mut repeated = Vec::new();
-        for (at, first) in again {
+        for (at, first) in firsts.into_iter().enumerate().filter(|(at, first)| at != first) {
             if tools[at].parameters == tools[first].parameters {
                 repeated.push(at);
                 continue;

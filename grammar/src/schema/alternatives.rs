@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::condition::Condition;
 use super::types::{ANY, OBJECT, types_of};
 use super::{Impossible, Outcome, Schemas, impossible};
-use crate::small::Set;
+use crate::small::{List, Set};
 
 /// Several divisions may multiply to at most so many alternatives.
 const ALTERNATIVES: usize = 64;
@@ -80,7 +80,7 @@ impl<'s> Branch<'s> {
 impl<'s> Schemas<'s, '_> {
     /// The alternatives of all these conditions together.
     pub(super) fn flatten(&mut self, parts: &[Condition<'s>]) -> Outcome<'s, Vec<Vec<Condition<'s>>>> {
-        let pending = parts.iter().rev().map(|&part| (part, None)).collect();
+        let pending = parts.iter().rev().map(|&part| (part, None)).list();
         let mut open = vec![Branch { done: Vec::new(), index: Set::new(), pending, divisions: Vec::new() }];
         let mut flat = Vec::new();
         let mut why = Impossible { schema: None, why: "the schema refers only to itself" };
@@ -193,21 +193,21 @@ impl<'s> Schemas<'s, '_> {
                 },
                 ("allOf", Value::Array(parts)) => join.extend(parts.iter().map(Condition::Schema)),
                 ("anyOf", Value::Array(parts)) => {
-                    divide("anyOf", parts.iter().map(|part| vec![Condition::Schema(part)]).collect());
+                    divide("anyOf", parts.iter().map(|part| vec![Condition::Schema(part)]).list());
                 }
                 ("oneOf", Value::Array(parts)) => {
                     let types = keywords.get("type").and_then(types_of).unwrap_or(ANY);
                     if !self.exclude_each_other(types, parts) {
                         self.report(Some(schema), "oneOf", "a value that fits more than one alternative is accepted");
                     }
-                    divide("oneOf", parts.iter().map(|part| vec![Condition::Schema(part)]).collect());
+                    divide("oneOf", parts.iter().map(|part| vec![Condition::Schema(part)]).list());
                 }
                 ("not", value) => join.push(Condition::Not(value)),
                 ("if", condition) => {
                     let (then, other) = (keywords.get("then"), keywords.get("else"));
                     if then.is_some() || other.is_some() {
                         let branch = |first, then: Option<&'s Value>| {
-                            [first].into_iter().chain(then.map(Condition::Schema)).collect()
+                            [first].into_iter().chain(then.map(Condition::Schema)).list()
                         };
                         divide(
                             "if",
@@ -272,7 +272,7 @@ impl<'s> Schemas<'s, '_> {
                 ("allOf", Value::Array(parts)) => {
                     alternatives.extend(parts.iter().map(|part| vec![Condition::Not(part)]))
                 }
-                ("anyOf", Value::Array(parts)) => alternatives.push(parts.iter().map(Condition::Not).collect()),
+                ("anyOf", Value::Array(parts)) => alternatives.push(parts.iter().map(Condition::Not).list()),
                 _ => known = false,
             }
         }

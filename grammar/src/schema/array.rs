@@ -8,6 +8,7 @@ use super::condition::Condition;
 use super::constraints::Constraints;
 use super::types::ARRAY;
 use super::{Outcome, Schemas, impossible, json};
+use crate::small::List as _;
 
 /// At most so many items have schemas of their own.
 const OWN: usize = 2000;
@@ -113,7 +114,7 @@ impl<'s> Schemas<'s, '_> {
             return Ok(None);
         }
         let fitting = schema.get("contains").map(Condition::Schema);
-        let fitting = parts(&constraints.arrays, usize::MAX).into_iter().chain(fitting).collect();
+        let fitting = parts(&constraints.arrays, usize::MAX).into_iter().chain(fitting).list();
         let fitting = self.value(&format!("{hint}-contained"), fitting)?;
         let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
         let item = sequence([rest.clone(), space.clone()]);
@@ -163,5 +164,5 @@ pub(super) fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Condition<'s>> 
         };
         prefix(schema).get(at).or(rest).map(Condition::Schema)
     };
-    schemas.iter().filter_map(part).collect()
+    schemas.iter().filter_map(part).list()
 }

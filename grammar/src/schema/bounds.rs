@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::small::List as _;
 use serde_json::{Number, Value};
 
 /// A bound may have at most so many digits before and after its point.
@@ -23,7 +24,7 @@ impl Decimal {
         let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let point = i32::try_from(whole.len()).ok()?.checked_add(exponent)?;
-        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).list();
         if point < -(DIGITS as i32) || point > DIGITS as i32 {
             return None;
         }
@@ -68,7 +69,7 @@ impl Decimal {
 
     /// The number in scientific notation: one digit before the point, and the exponent. `None` for zero.
     pub fn scientific(&self) -> Option<(Self, i32)> {
-        let mut digits: Vec<u8> = self.whole.iter().chain(&self.fraction).copied().collect();
+        let mut digits: Vec<u8> = self.whole.iter().chain(&self.fraction).copied().list();
         let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
         let exponent = i32::try_from(self.whole.len()).ok()? - i32::try_from(zeros).ok()? - 1;
         digits.drain(..zeros);

@@ -8,6 +8,7 @@ use super::bounds::Decimal;
 use super::regex::Regex;
 use super::types::{type_bits, types_of};
 use super::{DEPTH, Schemas, format};
+use crate::small::List as _;
 
 /// Whether something holds; `None` if that is not known.
 pub(super) type Known = Option<bool>;
@@ -135,7 +136,7 @@ impl Schemas<'_, '_> {
     }
 
     fn each(&mut self, value: &Value, schemas: &Value) -> Option<Vec<Known>> {
-        Some(schemas.as_array()?.iter().map(|schema| self.fits(value, schema)).collect())
+        Some(schemas.as_array()?.iter().map(|schema| self.fits(value, schema)).list())
     }
 
     fn of_array(&mut self, items: &[Value], keywords: &Map<String, Value>, keyword: &str, argument: &Value) -> Known {

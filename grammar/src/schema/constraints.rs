@@ -6,6 +6,7 @@ use super::bounds::{Bound, Count, Decimal};
 use super::condition::Condition;
 use super::types::{ANY, ARRAY, NULL, NUMBER, OBJECT, STRING, types_of};
 use super::{Outcome, Schemas, check, impossible};
+use crate::small::List as _;
 
 /// What the keywords of one alternative require together.
 #[derive(Debug)]
@@ -189,7 +190,7 @@ impl<'s> Schemas<'s, '_> {
         let nothing = nullable.then_some(&Value::Null);
         let listed = || values.iter().chain(nothing);
         constraints.candidates = Some(match constraints.candidates.take() {
-            None => listed().collect(),
+            None => listed().list(),
             Some(known) => {
                 // Long lists are compared as far as the budget allows. Values that are not compared stay.
                 let mut known = known;

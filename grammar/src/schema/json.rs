@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::super::free_text::up_to;
 use super::super::syntax::Syntax;
 use super::super::text_rules::other_than;
+use super::super::values::json_text;
 use super::super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
 
 /// A digit.
@@ -216,7 +217,7 @@ pub(super) fn null(builder: &mut Builder) -> Expr {
 
 /// This string, with its quotes.
 pub(super) fn spelled(builder: &Builder, string: &str) -> Expr {
-    let json = Value::from(string).to_string();
+    let json = json_text(string);
     match builder.syntax() {
         Syntax::Json if json.is_ascii() => text(json),
         // Templates may escape what is not ASCII.
@@ -340,6 +341,10 @@ pub(super) fn once(builder: &mut Builder, name: &'static str, make: impl FnOnce(
         return rule;
     }
     let expr = make(builder);
+    keep(builder, name, expr)
+}
+
+fn keep(builder: &mut Builder, name: &'static str, expr: Expr) -> RuleId {
     // Making it may have made it already, because rules use each other.
     if let Some(rule) = builder.kept(name) {
         return rule;

@@ -9,6 +9,7 @@ use super::super::{Class, Expr, choice, many, option, repeat, sequence, some, te
 use super::bounds::{Bound, Decimal};
 use super::constraints::Constraints;
 use super::{Outcome, Schemas, impossible, json};
+use crate::small::List as _;
 
 /// At most so many multiples are listed.
 const LISTED: i128 = 300;
@@ -21,7 +22,7 @@ impl<'s> Schemas<'s, '_> {
             }
         }
         let multiples: Vec<(&'s Value, &'s Value)> =
-            constraints.multiples.iter().copied().filter(|(_, of)| !(integer && divides_one(of))).collect();
+            constraints.multiples.iter().copied().filter(|(_, of)| !(integer && divides_one(of))).list();
         if integer {
             return self.integer(hint, constraints, &multiples);
         }
@@ -148,7 +149,7 @@ fn few_multiples(low: i128, high: i128, multiples: &[(&Value, &Value)]) -> Optio
 /// The integers that constraints with `multipleOf` allow. `None` if there is no such keyword, or if they are too many to be
 /// listed.
 pub(super) fn allowed_multiples(constraints: &Constraints<'_>) -> Option<Vec<i128>> {
-    let multiples: Vec<_> = constraints.multiples.iter().copied().filter(|(_, of)| !divides_one(of)).collect();
+    let multiples: Vec<_> = constraints.multiples.iter().copied().filter(|(_, of)| !divides_one(of)).list();
     let (low, high) = (whole(&constraints.lower, 1).ok()??, whole(&constraints.upper, -1).ok()??);
     (!multiples.is_empty()).then_some(())?;
     few_multiples(low, high, &multiples)
@@ -162,7 +163,7 @@ fn listed(low: i128, high: i128, steps: &[i128]) -> Option<Vec<i128>> {
         return None;
     }
     let values = (0..=LISTED).map(|at| first + at * step).take_while(|&value| value <= high);
-    Some(values.filter(|value| steps.iter().all(|step| value % step == 0)).collect())
+    Some(values.filter(|value| steps.iter().all(|step| value % step == 0)).list())
 }
 
 /// Whether every integer is a multiple of this number.

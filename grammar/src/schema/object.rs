@@ -11,7 +11,7 @@ use super::constraints::Constraints;
 use super::regex::Regex;
 use super::types::OBJECT;
 use super::{Outcome, Schemas, impossible, json};
-use crate::small;
+use crate::small::{self, List};
 
 /// A property that schemas name.
 pub(super) struct Property<'s> {
@@ -64,7 +64,7 @@ impl<'s> Schemas<'s, '_> {
                 Err(_) => {}
             }
         }
-        let names = properties.iter().map(|property| property.name).collect();
+        let names = properties.iter().map(|property| property.name).list();
         let extra = self.extra(hint, constraints, others, names);
         self.members(hint, constraints, items, extra)
     }
@@ -243,7 +243,7 @@ impl<'s> Schemas<'s, '_> {
         let colon = || sequence([space.clone(), text(":"), space.clone()]);
         let mut alternatives = Vec::new();
         for (regex, of) in patterned {
-            let value = [Condition::Schema(of)].into_iter().chain(parts.iter().copied()).collect();
+            let value = [Condition::Schema(of)].into_iter().chain(parts.iter().copied()).list();
             let Ok(value) = self.value(&format!("{hint}-matching"), value) else { continue };
             let key = match (regex.is_anything(), regex.write(self.builder, &format!("{hint}-name"))) {
                 (false, Ok(key)) => json::quoted(self.builder, key),
@@ -271,11 +271,11 @@ impl<'s> Schemas<'s, '_> {
             return Some(super::string::other_string(self.builder, &format!("{hint}-name"), names));
         }
         let rules = constraints.objects.iter().filter_map(|schema| schema.get("propertyNames")).map(Condition::Schema);
-        let rules: Vec<Condition<'s>> = rules.collect();
+        let rules: Vec<Condition<'s>> = rules.list();
         if rules.is_empty() {
             return Some(json::any_key(self.builder));
         }
-        let rules = rules.into_iter().chain([Condition::Types(super::types::STRING)]).collect();
+        let rules = rules.into_iter().chain([Condition::Types(super::types::STRING)]).list();
         self.value(&format!("{hint}-name"), rules).ok()
     }
 
@@ -312,7 +312,7 @@ impl<'s> Schemas<'s, '_> {
                 if max.is_some_and(|max| most.is_none_or(|most| most > max)) {
                     self.report(schema, "maxProperties", "together with named properties, properties are not counted");
                 }
-                let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
+                let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).list();
                 let some = match key_order::places(self.builder.key_order(), &names) {
                     Some(places) => key_order::either_order(self.builder, hint, items, places, extra, &comma),
                     None => one_or_more(self.builder, hint, items, extra, &comma),

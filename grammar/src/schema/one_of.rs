@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::Schemas;
 use super::check::may_be_equal;
 use super::types::{ANY, OBJECT, types_of};
+use crate::small::List as _;
 
 /// At most so many alternatives are compared with each other.
 const COMPARED: usize = 64;
@@ -17,7 +18,7 @@ impl<'s> Schemas<'s, '_> {
         if schemas.len() > COMPARED {
             return false;
         }
-        let marks: Vec<Mark<'s>> = schemas.iter().map(|schema| self.mark(types, schema)).collect();
+        let marks: Vec<Mark<'s>> = schemas.iter().map(|schema| self.mark(types, schema)).list();
         marks.iter().enumerate().all(|(at, one)| marks[at + 1..].iter().all(|other| one.excludes(other)))
     }
 

@@ -12,7 +12,7 @@ mod write;
 use super::super::{Builder, Expr, choice, many, sequence};
 use super::bounds::Count;
 use super::json;
-use crate::small;
+use crate::small::{self, List};
 pub(crate) use automaton::{Automaton, Run};
 use node::{Node, Why, anchored};
 
@@ -60,7 +60,7 @@ impl Regex {
 
     /// Whether it matches anywhere in a text. `None` if that takes too many steps.
     pub fn matches(&self, text: &str) -> Option<bool> {
-        let text: Vec<char> = text.chars().collect();
+        let text: Vec<char> = text.chars().list();
         let mut steps = STEPS;
         for part in &self.parts {
             for from in 0..=if part.at_start { 0 } else { text.len() } {
@@ -145,7 +145,7 @@ fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Opti
             .into_iter()
             .filter(|&at| text.get(at).is_some_and(|&next| class.contains(next)))
             .map(|at| at + 1)
-            .collect(),
+            .list(),
         Node::Sequence(nodes) => nodes.iter().try_fold(from, |from, node| ends(node, text, from, steps))?,
         Node::Choice(nodes) => {
             let mut all = Vec::new();
@@ -173,8 +173,8 @@ fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Opti
             }
             all
         }
-        Node::Start => from.into_iter().filter(|&at| at == 0).collect(),
-        Node::End => from.into_iter().filter(|&at| at == text.len()).collect(),
+        Node::Start => from.into_iter().filter(|&at| at == 0).list(),
+        Node::End => from.into_iter().filter(|&at| at == text.len()).list(),
     };
     small::sort_and_dedup(&mut found);
     Some(found)

@@ -6,13 +6,14 @@ use super::super::builder::MAX_COUNT;
 use super::super::counted::{Between, Counted, counted, lost};
 use super::super::syntax::Syntax;
 use super::super::until::Stop;
+use super::super::values::json_text;
 use super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
 use super::bounds::Count;
 use super::constraints::Constraints;
 use super::format::{self, Format};
 use super::regex::Regex;
 use super::{Outcome, Schemas, impossible, json};
-use crate::small;
+use crate::small::{self, List};
 
 /// Groups nest so deep before the next one becomes a rule of its own.
 const NESTED: usize = 6;
@@ -104,7 +105,7 @@ impl<'s> Schemas<'s, '_> {
             return Ok(self.plain_string(constraints.length, schema));
         }
         if constraints.length.is_any() {
-            let names: Vec<&str> = excluded.iter().filter_map(|value| value.as_str()).collect();
+            let names: Vec<&str> = excluded.iter().filter_map(|value| value.as_str()).list();
             return Ok(other_string(self.builder, hint, names));
         }
         self.report_excluded(excluded);
@@ -197,7 +198,7 @@ pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&st
         for &(character, child) in &node.children {
             let (next, below) = std::mem::replace(&mut written[child], (Expr::EMPTY, 0));
             depth = depth.max(below + 1);
-            let quoted = Value::from(character.to_string()).to_string();
+            let quoted = json_text(character.encode_utf8(&mut [0; 4]));
             let character = quoted.get(1..quoted.len() - 1).unwrap_or_default();
             alternatives.push(sequence([text(character), next]));
         }
@@ -222,7 +223,7 @@ struct Node {
 
 /// The rest of a string that differs from all names below a node. It is not empty if a name ends there.
 fn leaves(builder: &mut Builder, node: &Node) -> Expr {
-    let characters: Vec<char> = node.children.iter().map(|child| child.0).collect();
+    let characters: Vec<char> = node.children.iter().map(|child| child.0).list();
     let spelled: String = characters.iter().collect();
     let purpose = format!("{} {spelled}", if node.ends { "more but" } else { "none of" });
     if let Some(rule) = builder.kept(&purpose) {
@@ -255,9 +256,9 @@ fn other_escape(builder: &mut Builder, characters: &[char]) -> Expr {
         [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
     let short = SHORT.into_iter().filter(|(means, _)| !characters.contains(means)).map(|(_, letter)| letter);
     let short = Class::of(short);
-    let mut codes: Vec<String> = characters.iter().map(|&character| format!("{:04X}", u32::from(character))).collect();
+    let mut codes: Vec<String> = characters.iter().map(|&character| format!("{:04X}", u32::from(character))).list();
     small::sort_and_dedup(&mut codes);
-    let unicode = other_code(builder, &codes.iter().map(String::as_str).collect::<Vec<_>>(), 0);
+    let unicode = other_code(builder, &codes.iter().map(String::as_str).list(), 0);
     choice([short.into(), sequence([text("u"), unicode])])
 }
 
@@ -268,7 +269,7 @@ fn other_code(builder: &mut Builder, codes: &[&str], level: usize) -> Expr {
     let mut alternatives = Vec::new();
     let mut free = Vec::new();
     for digit in b"0123456789ABCDEF" {
-        let with: Vec<&str> = codes.iter().filter(|code| digit_of(code) == Some(*digit)).copied().collect();
+        let with: Vec<&str> = codes.iter().filter(|code| digit_of(code) == Some(*digit)).copied().list();
         let both = [char::from(*digit), char::from(digit.to_ascii_lowercase())];
         if level == 0 && *digit == b'D' {
             // Surrogates begin with D.

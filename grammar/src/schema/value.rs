@@ -7,7 +7,7 @@ use super::condition::Condition;
 use super::constraints::Constraints;
 use super::types::{ARRAY, BOOLEAN, FRACTION, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
 use super::{DEPTH, Impossible, Known, Outcome, Schemas, check, impossible, json};
-use crate::small;
+use crate::small::{self, List};
 
 impl<'s> Schemas<'s, '_> {
     /// The expression for all values that meet these conditions.
@@ -108,7 +108,7 @@ impl<'s> Schemas<'s, '_> {
 
     fn of_type(&mut self, hint: &str, types: u8, constraints: &Constraints<'s>) -> Outcome<'s, Expr> {
         let excluded = constraints.excluded.iter().copied().filter(|value| type_bits(value) & types != 0);
-        let excluded: Vec<&'s Value> = excluded.collect();
+        let excluded: Vec<&'s Value> = excluded.list();
         match types {
             NULL if excluded.is_empty() => Ok(json::null(self.builder)),
             NULL => impossible(excluded.first().copied(), "null is excluded"),
@@ -137,7 +137,7 @@ impl<'s> Schemas<'s, '_> {
             return Ok(json::boolean(self.builder).into());
         }
         let allowed = [true, false].into_iter().filter(|&value| !excluded.contains(&&Value::Bool(value)));
-        let allowed: Vec<Expr> = allowed.map(|value| text(value.to_string())).collect();
+        let allowed: Vec<Expr> = allowed.map(|value| text(value.to_string())).list();
         if allowed.is_empty() {
             return impossible(excluded.first().copied(), "true and false are excluded");
         }

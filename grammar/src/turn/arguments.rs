@@ -10,9 +10,10 @@ use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, Nesting, StateI
 use super::{Call, NodeKey, Offered, Position, Turn, is_canonical, is_irrelevant, spaced_before};
 use crate::counted::lost as lost_of;
 use crate::graph::{Alternative, NodeId, Piece};
+use crate::small::List as _;
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules};
-use crate::values::{NAME, NO_STRING};
+use crate::values::{NAME, json_text, no_string, schema_of};
 use crate::{Class, Expr, choice, many, option, repeat, sequence, text};
 
 /// References and combinations of schemas are followed at most so deep.
@@ -86,7 +87,7 @@ impl<'a> Turn<'a> {
         if self.state(state).markers.list().iter().all(|marker| marker.names.is_empty()) {
             return 0;
         }
-        let names: Vec<String> = tool.properties.iter().map(|property| property.name.clone()).collect();
+        let names: Vec<String> = tool.properties.iter().map(|property| property.name.clone()).list();
         let known = self.declared.iter().position(|known| *known == names);
         known.unwrap_or_else(|| {
             self.declared.push(names);
@@ -123,7 +124,7 @@ impl<'a> Turn<'a> {
         let (name, label) = match argument {
             Argument::Property(_, property) => (text(&*property.name), format!("{}-{}", tool.name, property.name)),
             Argument::Any => {
-                let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).collect();
+                let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).list();
                 let class = self.name_class(state);
                 let other = self.values.other_than(&mut self.builder, &known, &class);
                 (other, format!("{}-other-argument", tool.name))
@@ -201,7 +202,7 @@ impl<'a> Turn<'a> {
                     }
                     let bracket = Piece::Expr(text(transitions.first()?.0.core.clone()));
                     let within = within.into_iter().map(|value| [vec![bracket.clone()], value].concat());
-                    let all = within.chain(plain).map(|value| [lead.clone(), value].concat()).collect();
+                    let all = within.chain(plain).map(|value| [lead.clone(), value].concat()).list();
                     return Some((all, after));
                 }
                 None if alike => {
@@ -236,7 +237,7 @@ impl<'a> Turn<'a> {
                         (Vec::new(), next)
                     };
                     let alternatives =
-                        values.into_iter().map(|value| [lead.clone(), value, end.clone()].concat()).collect();
+                        values.into_iter().map(|value| [lead.clone(), value, end.clone()].concat()).list();
                     return Some((alternatives, next));
                 }
                 _ => return None,
@@ -261,7 +262,7 @@ impl<'a> Turn<'a> {
                 ArgumentKind::Other { python } => {
                     let syntax = if python { Syntax::Python } else { Syntax::Json };
                     let value = self.values.any_but_text(&mut self.builder, syntax);
-                    value.into_iter().map(|value| self.closed(state, argument, value)).collect()
+                    value.into_iter().map(|value| self.closed(state, argument, value)).list()
                 }
                 _ => vec![any],
             };
@@ -285,10 +286,10 @@ impl<'a> Turn<'a> {
                     let typed = matches!(kind, ArgumentKind::BySchema { .. });
                     let texts = values.iter().filter_map(|value| match value {
                         Value::String(value) => Some(value.clone()),
-                        value if typed => Some(value.to_string()),
+                        value if typed => Some(json_text(value)),
                         _ => None,
                     });
-                    let texts: Vec<Expr> = texts.map(text).collect();
+                    let texts: Vec<Expr> = texts.map(text).list();
                     alternatives.push(self.exactly(state, layout, argument, choice(texts)));
                 }
                 None if has_format(&property.schema) && property.types == Types::STRING => {
@@ -305,7 +306,7 @@ impl<'a> Turn<'a> {
             let syntax = if python { Syntax::Python } else { Syntax::Json };
             let schema = match text_may_be && !property.types.is_unknown() {
                 // The values of the schema that are not strings.
-                true => serde_json::json!({"allOf": [property.schema, {"type": NO_STRING}]}),
+                true => schema_of("allOf", vec![property.schema.clone(), no_string()].into()),
                 false => property.schema.clone(),
             };
             if let Some(value) = self.typed(tool, &property.name, &schema, syntax) {
@@ -331,7 +332,7 @@ impl<'a> Turn<'a> {
         const RAW: &str = "the value is written as raw text";
         let lost = ["pattern", "format"].map(|keyword| (keyword, RAW));
         let lost: Vec<(&str, &str)> =
-            lost.into_iter().filter(|(keyword, _)| property.schema.get(keyword).is_some()).collect();
+            lost.into_iter().filter(|(keyword, _)| property.schema.get(keyword).is_some()).list();
         self.values.note_text(&tool.name, &property.name, &lost);
         // Where no type is declared, a long text may be a number.
         let known = !property.types.is_unknown();
@@ -340,7 +341,7 @@ impl<'a> Turn<'a> {
             if !known {
                 let lost = ["minLength", "maxLength"].map(|keyword| (keyword, RAW));
                 let lost = lost.into_iter().filter(|(keyword, _)| property.schema.get(keyword).is_some());
-                self.values.note_text(&tool.name, &property.name, &lost.collect::<Vec<_>>());
+                self.values.note_text(&tool.name, &property.name, &lost.list());
             }
             return vec![any];
         };
@@ -363,7 +364,7 @@ impl<'a> Turn<'a> {
         {
             // A value of another type may be longer.
             let syntax = if python { Syntax::Python } else { Syntax::Json };
-            let schema = serde_json::json!({"allOf": [property.schema, {"type": NO_STRING}]});
+            let schema = schema_of("allOf", vec![property.schema.clone(), no_string()].into());
             if let Some(value) = self.typed(tool, &property.name, &schema, syntax) {
                 alternatives.push(self.closed(state, Argument::Property(usize::MAX, property), value));
             }
@@ -394,11 +395,11 @@ impl<'a> Turn<'a> {
         }
         let argument = Argument::Property(usize::MAX, property);
         let rest = self.any_text(state, tool, argument);
-        let mut alternatives: Vec<Alternative> =
-            begins.into_iter().map(|begin| [begin, rest.clone()].concat()).collect();
+        let mut alternatives: Vec<Alternative> = begins.into_iter().map(|begin| [begin, rest.clone()].concat()).list();
         // Nothing at all is an empty list, if the schema allows one.
         let before = self.values.error.clone();
-        let empty = serde_json::json!({"allOf": [property.schema, {"const": []}]});
+        let empty =
+            schema_of("allOf", vec![property.schema.clone(), schema_of("const", Value::Array(Vec::new()))].into());
         if may_be(property, Types::ARRAY) && self.typed(tool, &property.name, &empty, Syntax::Json).is_some() {
             alternatives.push(vec![Piece::Expr(self.closers(state, argument))]);
         }
@@ -429,7 +430,7 @@ impl<'a> Turn<'a> {
         let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
         let any = self.builder.rule("any-text", many(Class::any()));
         let name = repeat(self.name_class(state), 1, Some(NAME));
-        [any.into(), text(before), name, text(after)].into_iter().map(Piece::Expr).collect()
+        [any.into(), text(before), name, text(after)].into_iter().map(Piece::Expr).list()
     }
 
     /// A value with any white space around it, and the marker that closes it.
@@ -444,7 +445,7 @@ impl<'a> Turn<'a> {
         let markers = self.state(state).markers.list();
         let before = markers.first().map_or("", |marker| &*marker.before);
         let parts = [option(text(layout)), value, option(text(before)), self.closers(state, argument)];
-        parts.into_iter().map(Piece::Expr).collect()
+        parts.into_iter().map(Piece::Expr).list()
     }
 
     fn closers(&self, state: StateId, argument: Argument<'_>) -> Expr {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use unjinja_runtime::abi_3::CallShape;
 
 use super::{Call, Offered, Turn};
+use crate::small::List as _;
 use crate::syntax::Syntax;
 use crate::{Expr, choice, option, sequence, text};
 
@@ -111,7 +112,7 @@ impl Turn<'_> {
                     let lead = if written == 0 { Expr::EMPTY } else { comma.clone() };
                     Some(sequence([lead, member.clone(), rest]))
                 })
-                .collect();
+                .list();
             let complete = left.clone().all(|(_, (_, required))| !required);
             let allowed_target = match (alternatives.is_empty(), complete) {
                 (true, _) => Expr::EMPTY,

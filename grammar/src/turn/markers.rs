@@ -4,6 +4,7 @@
 use unjinja_runtime::abi_3::{Action, Hole, Marker, State, Transition};
 
 use super::{Alternative, Exit, Piece, Position, Turn, is_irrelevant};
+use crate::small::List as _;
 use crate::{Expr, choice, option, text};
 
 impl<'a> Turn<'a> {
@@ -76,7 +77,7 @@ impl<'a> Turn<'a> {
         }
         let mut alternatives = Vec::with_capacity(groups.len());
         for (exit, cores) in groups {
-            let begin = lead.iter().cloned().chain([Piece::Expr(choice(cores))]).collect();
+            let begin = lead.iter().cloned().chain([Piece::Expr(choice(cores))]).list();
             alternatives.push(self.then(begin, exit));
         }
         alternatives

@@ -3,6 +3,7 @@
 use unjinja_runtime::abi_3::{Action, Hole, Marker, StateId, Transition};
 
 use super::{Alternative, Call, Offered, Piece, Position, Turn, spaced_before};
+use crate::small::List as _;
 use crate::tool_rules::Written;
 use crate::values::NAME;
 use crate::{Class, Expr, option, repeat, sequence, some, text};
@@ -16,7 +17,7 @@ impl<'a> Turn<'a> {
         for (marker, transition) in self.transitions(at) {
             let layout = if spaced_before(marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
             for rest in self.marker_alternatives(Position { call, ..at }, &[(marker, transition)], None) {
-                alternatives.push([name.clone(), layout.clone()].into_iter().chain(rest).collect());
+                alternatives.push([name.clone(), layout.clone()].into_iter().chain(rest).list());
             }
         }
         alternatives
@@ -34,7 +35,7 @@ impl<'a> Turn<'a> {
     pub(super) fn name(&mut self, at: Position) -> Vec<Alternative> {
         let names: Vec<(usize, String)> = match &self.limits.offered {
             Some(Offered::These(tools)) => {
-                tools.iter().enumerate().map(|(index, tool)| (index, tool.name.clone())).collect()
+                tools.iter().enumerate().map(|(index, tool)| (index, tool.name.clone())).list()
             }
             Some(Offered::Any) => return self.any_name(at),
             None => return Vec::new(),
@@ -53,7 +54,7 @@ impl<'a> Turn<'a> {
                     let index = sequence([text(separator.clone()), digits]);
                     alternative = vec![option(text(prefix.clone())), text(&*name), option(index)];
                 }
-                let mut alternative: Alternative = alternative.into_iter().map(Piece::Expr).collect();
+                let mut alternative: Alternative = alternative.into_iter().map(Piece::Expr).list();
                 if spaced_before(marker) {
                     alternative.push(self.space());
                 }
@@ -70,7 +71,7 @@ impl<'a> Turn<'a> {
             }
             for (alternative, transitions) in lead {
                 for rest in self.marker_alternatives(Position { call, ..at }, &transitions, None) {
-                    alternatives.push(alternative.iter().cloned().chain(rest).collect());
+                    alternatives.push(alternative.iter().cloned().chain(rest).list());
                 }
             }
         }

@@ -9,6 +9,7 @@ use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, 
 use crate::counted::{Between, Counted, counted};
 use crate::free_text::FreeText;
 use crate::schema::Count;
+use crate::small::List as _;
 use crate::text;
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
@@ -46,11 +47,11 @@ impl Turn<'_> {
             _ => Vec::new(),
         };
         let transitions = self.transitions(at);
-        let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).collect();
-        let names: Vec<Vec<String>> = transitions.iter().map(|(_, step)| self.offered_names(step.next)).collect();
-        let begins: Vec<Vec<String>> = transitions.iter().map(|(marker, step)| self.beginnings(marker, step)).collect();
+        let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).list();
+        let names: Vec<Vec<String>> = transitions.iter().map(|(_, step)| self.offered_names(step.next)).list();
+        let begins: Vec<Vec<String>> = transitions.iter().map(|(marker, step)| self.beginnings(marker, step)).list();
         let cores: Vec<Text> =
-            transitions.iter().map(|(marker, _)| marker.core_for(name.as_deref().unwrap_or_default())).collect();
+            transitions.iter().map(|(marker, _)| marker.core_for(name.as_deref().unwrap_or_default())).list();
         let mut stops: Vec<Stop<'_>> = Vec::new();
         let mut before: Vec<&str> = Vec::new();
         let mut exits: Vec<Vec<Exit>> = Vec::new();
@@ -67,13 +68,13 @@ impl Turn<'_> {
             let number = stops.iter().position(|stop| stop.core == core).unwrap_or(stops.len());
             if number == stops.len() {
                 let confirm = match &marker.confirm {
-                    _ if !begins.is_empty() => begins.iter().map(|begin| &**begin).collect(),
+                    _ if !begins.is_empty() => begins.iter().map(|begin| &**begin).list(),
                     // Any name may come next.
                     Confirm::Next(_) if next.iter().any(String::is_empty) => Vec::new(),
                     Confirm::Next(cores) => {
-                        cores.iter().map(|core| &**core).chain(next.iter().map(|next| &**next)).collect()
+                        cores.iter().map(|core| &**core).chain(next.iter().map(|next| &**next)).list()
                     }
-                    Confirm::Nothing => named.iter().map(|name| &**name).collect(),
+                    Confirm::Nothing => named.iter().map(|name| &**name).list(),
                     Confirm::End(_) => Vec::new(),
                 };
                 stops.push(Stop { core, confirm, peek: !marker.take });
@@ -108,8 +109,8 @@ impl Turn<'_> {
         let mut texts = Vec::new();
         for next in marker.names.iter() {
             let names: Vec<&String> = match (next.kind, &self.limits.offered) {
-                (NameKind::Argument, _) => declared.iter().collect(),
-                (NameKind::Function, Some(Offered::These(tools))) => tools.iter().map(|tool| &tool.name).collect(),
+                (NameKind::Argument, _) => declared.iter().list(),
+                (NameKind::Function, Some(Offered::These(tools))) => tools.iter().map(|tool| &tool.name).list(),
                 (NameKind::Function, _) => Vec::new(),
             };
             if names.is_empty() {
@@ -136,7 +137,7 @@ impl Turn<'_> {
         let spaces = |marker: &Marker| if spaced_before(marker) { &["", " "][..] } else { &[""] };
         let all = markers.flat_map(|marker| spaces(marker).iter().map(move |space| (marker, space)));
         all.flat_map(|(marker, space)| tools.iter().map(move |tool| [&tool.name, *space, &*marker.core].concat()))
-            .collect()
+            .list()
     }
 
     /// The alternatives of one state of the automaton.
@@ -194,9 +195,9 @@ impl Turn<'_> {
 
     pub(super) fn exits(&mut self, key: NodeKey, exits: &[Exit], char: Option<Piece>) -> Vec<Alternative> {
         if let NodeKey::Value(..) | NodeKey::Named(..) = key {
-            return vec![char.into_iter().collect()];
+            return vec![char.into_iter().list()];
         }
-        exits.iter().map(|exit| self.then(char.iter().cloned().collect(), *exit)).collect()
+        exits.iter().map(|exit| self.then(char.iter().cloned().list(), *exit)).list()
     }
 
     pub(super) fn text_key(&self, key: NodeKey, index: usize) -> NodeKey {

@@ -4,7 +4,7 @@ use unjinja_runtime::abi_3::{Action, Hole, Marker, Transition};
 
 use super::{Alternative, NodeKey, Offered, Piece, Texts, Turn};
 use crate::free_text::TextPart;
-use crate::small;
+use crate::small::{self, List};
 
 impl Turn<'_> {
     /// The alternatives of a free text: up to each of its markers, and to the end of the turn.
@@ -53,10 +53,10 @@ impl Turn<'_> {
                     "" => [&*shape.name_field, &*shape.args_field],
                     function => [function, function],
                 };
-                keys.iter().map(|key| format!("{brace}\"{key}\"")).collect()
+                keys.iter().map(|key| format!("{brace}\"{key}\"")).list()
             }
             Some(Offered::These(tools)) => {
-                tools.iter().map(|tool| format!("{brace}{}", serde_json::Value::from(tool.name.as_str()))).collect()
+                tools.iter().map(|tool| format!("{brace}{}", serde_json::Value::from(tool.name.as_str()))).list()
             }
             _ => vec![format!("{brace}\"")],
         };

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::sorting::sort_by;
+
 /// How many values of a document are searched for anchors.
 const SEARCHED: usize = 200_000;
 
@@ -45,7 +47,7 @@ impl References {
         let mut search = Search { visited: Vec::new(), found: Self::default() };
         search.run(root);
         // The first schema with a name counts.
-        search.found.named.sort_by(|(one, _), (other, _)| one.cmp(other));
+        sort_by(&mut search.found.named, |(one, _), (other, _)| one.cmp(other));
         search.found.named.dedup_by(|(later, _), (first, _)| later == first);
         search.found
     }

@@ -5,6 +5,7 @@ use super::super::super::syntax::Syntax;
 use super::super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
 use super::super::json;
 use super::node::{Node, Why};
+use crate::small::List as _;
 
 impl Node {
     pub(super) fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {
@@ -44,18 +45,18 @@ impl Node {
                 Some(Self::Repeat(Box::new(body), 1, *max))
             }
             Self::Choice(nodes) => {
-                let nodes: Vec<Self> = nodes.iter().filter_map(Self::without_empty).collect();
+                let nodes: Vec<Self> = nodes.iter().filter_map(Self::without_empty).list();
                 (!nodes.is_empty()).then_some(Self::Choice(nodes))
             }
             Self::Sequence(nodes) => {
                 // The first part that is not empty, followed by anything of the later ones.
-                let nodes: Vec<&Self> = nodes.iter().filter(|node| node.length().1 != Some(0)).collect();
+                let nodes: Vec<&Self> = nodes.iter().filter(|node| node.length().1 != Some(0)).list();
                 (nodes.len() <= TOLD_APART).then_some(())?;
                 let first = |at: usize| {
                     let rest = nodes[at + 1..].iter().map(|&node| node.clone());
-                    Some(Self::Sequence([nodes[at].without_empty()?].into_iter().chain(rest).collect()))
+                    Some(Self::Sequence([nodes[at].without_empty()?].into_iter().chain(rest).list()))
                 };
-                let alternatives: Vec<Self> = (0..nodes.len()).filter_map(first).collect();
+                let alternatives: Vec<Self> = (0..nodes.len()).filter_map(first).list();
                 (!alternatives.is_empty()).then_some(Self::Choice(alternatives))
             }
             Self::Class(_) => Some(self.clone()),
@@ -83,7 +84,7 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
         return choice(alternatives);
     }
     let mut escapes: Vec<Expr> = Vec::new();
-    let short: Vec<char> = SHORT.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).collect();
+    let short: Vec<char> = SHORT.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).list();
     if !short.is_empty() {
         escapes.push(Class::of(short).into());
     }
