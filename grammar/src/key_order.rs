@@ -36,11 +36,11 @@ pub(super) fn sorted(order: KeyOrder, value: &Value) -> Option<Value> {
             changed.then(new).map(Value::Array)
         }
         Value::Object(members) => {
-            let names: Vec<&str> = members.keys().map(String::as_str).list();
+            let names: Vec<&str> = small::members(members).into_iter().map(|(name, _)| name.as_str()).list();
             let places = places(order, &names)?;
             let mut changed = !places.is_sorted();
             let mut new: Vec<(usize, &String, Value)> = Vec::new();
-            for ((name, member), place) in members.iter().zip(places) {
+            for ((name, member), place) in small::members(members).into_iter().zip(places) {
                 let sorted = sorted(order, member);
                 changed |= sorted.is_some();
                 new.push((place, name, sorted.unwrap_or_else(|| member.clone())));

@@ -227,6 +227,8 @@ impl<'s, 'b> Schemas<'s, 'b> {
     }
 
     /// Reports a keyword that is not enforced.
+    // Not inlined, like those that fifty places call in other files.
+    #[inline(never)]
     fn report(&mut self, schema: Option<&'s Value>, keyword: &'static str, why: &'static str) {
         if self.reports.len() < REPORTS {
             self.reports.push(Report { schema, keyword, why });
@@ -269,7 +271,9 @@ fn paths<'s>(root: &'s Value, wanted: Vec<&'s Value>) -> Map<*const Value, (usiz
                 pending.extend(items.iter().enumerate().rev().map(|(at, item)| (item, number, at.to_string())));
             }
             Value::Object(members) => {
-                pending.extend(members.iter().rev().map(|(name, member)| (member, number, name.clone())));
+                pending.extend(
+                    small::members(members).into_iter().rev().map(|(name, member)| (member, number, name.clone())),
+                );
             }
             _ => {}
         }

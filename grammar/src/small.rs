@@ -6,6 +6,7 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
+use serde_json::Value;
 pub(crate) use unjinja_runtime::abi_3::{places, sort_by};
 
 /// Sorts. Equal items keep their order.
@@ -48,6 +49,18 @@ fn gather<T>(source: &mut dyn Next<T>) -> Vec<T> {
         items.push(item);
     }
     items
+}
+
+/// The members of a JSON object. (A loop over the object itself contains the steps from node to node of its tree.)
+#[inline(never)]
+pub(crate) fn members(object: &serde_json::Map<String, Value>) -> Vec<(&String, &Value)> {
+    object.iter().collect()
+}
+
+/// The member of a JSON object. Not inlined: `get` contains the search in a tree.
+#[inline(never)]
+pub(crate) fn member<'o>(object: &'o serde_json::Map<String, Value>, name: &str) -> Option<&'o Value> {
+    object.get(name)
 }
 
 /// A map that keeps its entries in the order in which they came.
@@ -228,6 +241,7 @@ impl Index {
         (0..count).map(move |step| (hash as usize).wrapping_add(step) & (count - 1))
     }
 
+    #[inline(never)]
     fn find(&self, hash: u32, same: &dyn Fn(usize) -> bool) -> Option<usize> {
         for slot in self.probe(hash) {
             match self.slots[slot] {
@@ -240,6 +254,7 @@ impl Index {
     }
 
     /// Adds the entry that comes next.
+    #[inline(never)]
     fn add(&mut self, hash: u32) {
         if self.len as usize * 4 >= self.slots.len() * 3 {
             let larger = vec![(0, 0); (self.slots.len() * 2).max(8)];

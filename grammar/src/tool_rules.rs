@@ -7,7 +7,7 @@ use unjinja_runtime::{References, Tool, Tools, Types};
 
 use super::key_order;
 use super::values::schema_of;
-use crate::small::List as _;
+use crate::small::{self, List};
 
 /// Which arguments of a call are written, as far as it matters. Its meaning depends on the [`Order`].
 pub(super) type Written = u32;
@@ -155,27 +155,28 @@ const DEPTH: usize = 16;
 
 impl NamedArguments {
     fn collect(&mut self, document: Document<'_>, schema: &Value, depth: usize) {
-        let Some(object) = schema.as_object() else { return };
         if depth > DEPTH {
             return;
         }
-        for (name, schema) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for (name, schema) in
+            schema.get("properties").and_then(Value::as_object).map(small::members).unwrap_or_default()
+        {
             if !self.properties.iter().any(|(known, _)| known == name) {
                 self.properties.push((name.clone(), schema.clone()));
             }
         }
-        let required = object.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         self.required.extend(required.filter_map(Value::as_str).map(str::to_owned));
-        self.closed |= object.get("additionalProperties") == Some(&Value::Bool(false));
+        self.closed |= schema.get("additionalProperties") == Some(&Value::Bool(false));
         if let Some(target) = referred(document, schema) {
             self.collect(document, target, depth + 1);
         }
-        for part in object.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.collect(document, part, depth + 1);
         }
         // Arguments that only some alternatives name are optional.
         for key in ["anyOf", "oneOf"] {
-            for part in object.get(key).and_then(Value::as_array).into_iter().flatten() {
+            for part in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
                 let mut inner = Self::default();
                 inner.collect(document, part, depth + 1);
                 for (name, schema) in inner.properties {

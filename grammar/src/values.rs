@@ -44,6 +44,7 @@ impl Values {
     }
 
     /// Optional white space between pieces of syntax.
+    #[inline(never)]
     pub(super) fn space(&mut self, builder: &mut Builder) -> Expr {
         let space = || repeat(Class::of([' ', '\t', '\n', '\r']), 0, Some(SPACE));
         (*self.space.get_or_insert_with(|| builder.rule("layout", space()))).into()

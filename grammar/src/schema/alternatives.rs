@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::condition::Condition;
 use super::types::{ANY, OBJECT, types_of};
 use super::{Impossible, Outcome, Schemas, impossible};
-use crate::small::{List, Set};
+use crate::small::{self, List, Set};
 
 /// Several divisions may multiply to at most so many alternatives.
 const ALTERNATIVES: usize = 64;
@@ -179,7 +179,7 @@ impl<'s> Schemas<'s, '_> {
             branch.divisions.push(Rc::new(Division { schema, keyword, alternatives, from: here.clone() }));
         };
         let mut join = Vec::new();
-        for (keyword, value) in keywords {
+        for (keyword, value) in small::members(keywords) {
             match (keyword.as_str(), value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(name)) => match self.target(name) {
                     Some(target) => {
@@ -196,7 +196,7 @@ impl<'s> Schemas<'s, '_> {
                     divide("anyOf", parts.iter().map(|part| vec![Condition::Schema(part)]).list());
                 }
                 ("oneOf", Value::Array(parts)) => {
-                    let types = keywords.get("type").and_then(types_of).unwrap_or(ANY);
+                    let types = small::member(keywords, "type").and_then(types_of).unwrap_or(ANY);
                     if !self.exclude_each_other(types, parts) {
                         self.report(Some(schema), "oneOf", "a value that fits more than one alternative is accepted");
                     }
@@ -204,7 +204,7 @@ impl<'s> Schemas<'s, '_> {
                 }
                 ("not", value) => join.push(Condition::Not(value)),
                 ("if", condition) => {
-                    let (then, other) = (keywords.get("then"), keywords.get("else"));
+                    let (then, other) = (small::member(keywords, "then"), small::member(keywords, "else"));
                     if then.is_some() || other.is_some() {
                         let branch = |first, then: Option<&'s Value>| {
                             [first].into_iter().chain(then.map(Condition::Schema)).list()
@@ -216,7 +216,7 @@ impl<'s> Schemas<'s, '_> {
                     }
                 }
                 ("dependentRequired" | "dependentSchemas" | "dependencies", Value::Object(properties)) => {
-                    for (name, value) in properties {
+                    for (name, value) in small::members(properties) {
                         let mut with = vec![Condition::Require(name)];
                         match value {
                             Value::Array(names) => {
@@ -249,7 +249,7 @@ impl<'s> Schemas<'s, '_> {
         self.budget -= 1;
         let mut alternatives: Vec<Vec<Condition<'s>>> = Vec::new();
         let mut known = true;
-        for (keyword, value) in keywords {
+        for (keyword, value) in small::members(keywords) {
             match (keyword.as_str(), value) {
                 ("title" | "description" | "$comment" | "default" | "examples" | "$defs" | "definitions", _) => {}
                 ("type", value) => match types_of(value) {
@@ -265,8 +265,11 @@ impl<'s> Schemas<'s, '_> {
                 }
                 ("properties", Value::Object(properties)) => {
                     let object = Condition::Types(OBJECT);
-                    alternatives
-                        .extend(properties.iter().map(|(name, schema)| vec![object, Condition::Unlike(name, schema)]));
+                    alternatives.extend(
+                        small::members(properties)
+                            .into_iter()
+                            .map(|(name, schema)| vec![object, Condition::Unlike(name, schema)]),
+                    );
                 }
                 ("not", schema) => alternatives.push(vec![Condition::Schema(schema)]),
                 ("allOf", Value::Array(parts)) => {

@@ -8,7 +8,7 @@ use super::bounds::Decimal;
 use super::regex::Regex;
 use super::types::{type_bits, types_of};
 use super::{DEPTH, Schemas, format};
-use crate::small::List as _;
+use crate::small::{self, List};
 
 /// Whether something holds; `None` if that is not known.
 pub(super) type Known = Option<bool>;
@@ -51,8 +51,10 @@ fn same(one: &Value, other: &Value, depth: usize) -> Known {
             one.iter().zip(other).map(|(one, other)| same(one, other, depth)).fold(Some(true), and)
         }
         (Value::Object(one), Value::Object(other)) if one.len() == other.len() => {
-            let member = |(name, value)| other.get(name).map_or(Some(false), |other| same(value, other, depth));
-            one.iter().map(member).fold(Some(true), and)
+            let member = |(name, value): (&String, &Value)| {
+                small::member(other, name).map_or(Some(false), |other| same(value, other, depth))
+            };
+            small::members(one).into_iter().map(member).fold(Some(true), and)
         }
         (Value::Number(_) | Value::Array(_) | Value::Object(_), _) => Some(false),
         (one, other) => Some(one == other),
@@ -73,7 +75,7 @@ impl Schemas<'_, '_> {
         self.depth += 1;
         self.budget -= 1;
         let mut known = Some(true);
-        for (keyword, argument) in keywords {
+        for (keyword, argument) in small::members(keywords) {
             known = and(known, self.keyword(value, keywords, keyword, argument));
             if known == Some(false) {
                 break;
@@ -86,11 +88,11 @@ impl Schemas<'_, '_> {
     fn keyword(&mut self, value: &Value, keywords: &Map<String, Value>, keyword: &str, argument: &Value) -> Known {
         match keyword {
             "type" => {
-                let nullable = keywords.get("nullable") == Some(&Value::Bool(true)) && value.is_null();
+                let nullable = small::member(keywords, "nullable") == Some(&Value::Bool(true)) && value.is_null();
                 types_of(argument).map(|types| nullable || types & type_bits(value) != 0)
             }
             "enum" => {
-                let nullable = keywords.get("nullable") == Some(&Value::Bool(true)) && value.is_null();
+                let nullable = small::member(keywords, "nullable") == Some(&Value::Bool(true)) && value.is_null();
                 self.budget = self.budget.saturating_sub(argument.as_array().map_or(0, Vec::len) / 16);
                 let any =
                     |values: &Vec<Value>| values.iter().map(|one| same(value, one, DEPTH)).fold(Some(nullable), or);
@@ -111,7 +113,8 @@ impl Schemas<'_, '_> {
             }
             "not" => not(self.fits(value, argument)),
             "if" => {
-                let mut branch = |name: &str| keywords.get(name).map_or(Some(true), |schema| self.fits(value, schema));
+                let mut branch =
+                    |name: &str| small::member(keywords, name).map_or(Some(true), |schema| self.fits(value, schema));
                 let (then, other) = (branch("then"), branch("else"));
                 match self.fits(value, argument) {
                     Some(true) => then,
@@ -148,7 +151,7 @@ impl Schemas<'_, '_> {
                 items.iter().zip(schemas).map(|(item, schema)| self.fits(item, schema)).fold(Some(true), and)
             }
             "items" if !argument.is_array() => {
-                let from = keywords.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+                let from = small::member(keywords, "prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
                 let rest = items.get(from..).unwrap_or_default();
                 rest.iter().map(|item| self.fits(item, argument)).fold(Some(true), and)
             }
@@ -174,17 +177,17 @@ impl Schemas<'_, '_> {
             "properties" => {
                 let schemas = argument.as_object()?;
                 let mut known = Some(true);
-                for (name, member) in members {
-                    if let Some(schema) = schemas.get(name) {
+                for (name, member) in small::members(members) {
+                    if let Some(schema) = small::member(schemas, name) {
                         known = and(known, self.fits(member, schema));
                     }
                 }
                 known
             }
             "additionalProperties" if !keywords.contains_key("patternProperties") => {
-                let named = keywords.get("properties").and_then(Value::as_object);
+                let named = small::member(keywords, "properties").and_then(Value::as_object);
                 let mut known = Some(true);
-                for (name, member) in members {
+                for (name, member) in small::members(members) {
                     if !named.is_some_and(|named| named.contains_key(name)) {
                         known = and(known, self.fits(member, argument));
                     }
@@ -192,7 +195,7 @@ impl Schemas<'_, '_> {
                 known
             }
             "propertyNames" => {
-                let names = members.keys().map(|name| Value::from(name.as_str()));
+                let names = small::members(members).into_iter().map(|(name, _)| Value::from(name.as_str()));
                 names.map(|name| self.fits(&name, argument)).fold(Some(true), and)
             }
             "patternProperties"
@@ -213,7 +216,7 @@ fn of_number(
     keyword: &str,
     argument: &Value,
 ) -> Known {
-    let older = |keyword: &str| keywords.get(keyword) == Some(&Value::Bool(true));
+    let older = |keyword: &str| small::member(keywords, keyword) == Some(&Value::Bool(true));
     let order = || match argument {
         Value::Number(bound) => Some(number.compare(&Decimal::of(bound)?)),
         _ => None,

@@ -6,7 +6,7 @@ use super::bounds::{Bound, Count, Decimal};
 use super::condition::Condition;
 use super::types::{ANY, ARRAY, NULL, NUMBER, OBJECT, STRING, types_of};
 use super::{Outcome, Schemas, check, impossible};
-use crate::small::List as _;
+use crate::small::{self, List};
 
 /// What the keywords of one alternative require together.
 #[derive(Debug)]
@@ -97,9 +97,9 @@ impl<'s> Schemas<'s, '_> {
     }
 
     fn read(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, constraints: &mut Constraints<'s>) {
-        let nullable = keywords.get("nullable") == Some(&Value::Bool(true));
+        let nullable = small::member(keywords, "nullable") == Some(&Value::Bool(true));
         let mut speaks_of = 0;
-        for (keyword, value) in keywords {
+        for (keyword, value) in small::members(keywords) {
             let of = match keyword.as_str() {
                 "type" => {
                     match types_of(value) {
@@ -224,7 +224,7 @@ impl<'s> Schemas<'s, '_> {
         let Some(value) = Decimal::of(number) else {
             return self.report(Some(schema), side, "the bound has too many digits");
         };
-        let exclusive = older.is_empty() || keywords.get(older) == Some(&Value::Bool(true));
+        let exclusive = older.is_empty() || small::member(keywords, older) == Some(&Value::Bool(true));
         let bound = Bound { value, exclusive };
         let known = if lower { &mut constraints.lower } else { &mut constraints.upper };
         let tighter = known.as_ref().is_none_or(|known| match bound.value.compare(&known.value) {

@@ -8,6 +8,7 @@ use super::super::syntax::Syntax;
 use super::super::text_rules::other_than;
 use super::super::values::json_text;
 use super::super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
+use crate::small;
 
 /// A digit.
 pub(super) fn digit() -> Expr {
@@ -373,7 +374,7 @@ pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Opt
         Value::Object(members) => {
             let space = Expr::from(space(builder));
             let mut parts = vec![text("{"), space.clone()];
-            for (at, (name, member)) in members.iter().enumerate() {
+            for (at, (name, member)) in small::members(members).into_iter().enumerate() {
                 if at > 0 {
                     parts.push(comma(builder));
                 }

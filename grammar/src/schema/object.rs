@@ -77,7 +77,7 @@ impl<'s> Schemas<'s, '_> {
         let mut all: small::Map<*const Value, Vec<(Regex, &'s Value)>> = small::Map::new();
         for &schema in &constraints.objects {
             let Some(Value::Object(patterns)) = schema.get("patternProperties") else { continue };
-            for (pattern, of) in patterns {
+            for (pattern, of) in small::members(patterns) {
                 match Regex::parse(pattern) {
                     Ok(regex) => all.get_or_insert_with(std::ptr::from_ref(schema), Default::default).push((regex, of)),
                     Err(why) => self.report(Some(of), "patternProperties", why),
@@ -103,7 +103,7 @@ impl<'s> Schemas<'s, '_> {
         };
         for schema in &constraints.objects {
             if let Some(Value::Object(named)) = schema.get("properties") {
-                for name in named.keys() {
+                for (name, _) in small::members(named) {
                     find(name, &mut properties);
                 }
             }
@@ -130,7 +130,7 @@ impl<'s> Schemas<'s, '_> {
             let unread = unread(schema, patterns);
             let additional = schema.get("additionalProperties").map(Condition::Schema);
             for property in &mut properties {
-                let own = named.and_then(|named| named.get(property.name));
+                let own = named.and_then(|named| small::member(named, property.name));
                 property.parts.extend(own.map(Condition::Schema));
                 let mut matched = own.is_some() || unread;
                 for (regex, of) in patterns.into_iter().flatten() {

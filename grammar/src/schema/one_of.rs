@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Schemas;
 use super::check::may_be_equal;
 use super::types::{ANY, OBJECT, types_of};
-use crate::small::List as _;
+use crate::small::{self, List};
 
 /// At most so many alternatives are compared with each other.
 const COMPARED: usize = 64;
@@ -31,15 +31,18 @@ impl<'s> Schemas<'s, '_> {
                 mark.types = if schema == &Value::Bool(false) { 0 } else { mark.types };
                 return mark;
             };
-            mark.types &= keywords.get("type").and_then(types_of).unwrap_or(ANY);
+            mark.types &= small::member(keywords, "type").and_then(types_of).unwrap_or(ANY);
             mark.values = mark.values.or(constants(schema));
             if let (Some(Value::Array(required)), Some(Value::Object(properties))) =
-                (keywords.get("required"), keywords.get("properties"))
+                (small::member(keywords, "required"), small::member(keywords, "properties"))
             {
                 let required = required.iter().filter_map(Value::as_str);
-                mark.properties.extend(required.filter_map(|name| Some((name, constants(properties.get(name)?)?))));
+                mark.properties
+                    .extend(required.filter_map(|name| Some((name, constants(small::member(properties, name)?)?))));
             }
-            let Some(target) = keywords.get("$ref").and_then(Value::as_str).and_then(|name| self.target(name)) else {
+            let Some(target) =
+                small::member(keywords, "$ref").and_then(Value::as_str).and_then(|name| self.target(name))
+            else {
                 break;
             };
             schema = target;

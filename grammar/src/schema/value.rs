@@ -196,11 +196,11 @@ impl<'s> Schemas<'s, '_> {
             fits = check::and(fits, self.fits(value, schema).map(|fits| !fits));
         }
         if let Value::Object(members) = value {
-            let required = constraints.required.iter().all(|name| members.contains_key(*name));
-            let forbidden = constraints.forbidden.iter().any(|name| members.contains_key(*name));
+            let required = constraints.required.iter().all(|name| small::member(members, name).is_some());
+            let forbidden = constraints.forbidden.iter().any(|name| small::member(members, name).is_some());
             fits = check::and(fits, Some(required && !forbidden));
             for (name, schema) in &constraints.unlike {
-                let fitting = members.get(*name).map_or(Some(true), |value| self.fits(value, schema));
+                let fitting = small::member(members, name).map_or(Some(true), |value| self.fits(value, schema));
                 fits = check::and(fits, fitting.map(|fits| !fits));
             }
         }

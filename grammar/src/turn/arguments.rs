@@ -483,20 +483,19 @@ fn listed(tool: &ToolRules, schema: &Value, depth: usize) -> Option<Vec<Value>> 
     if depth > MAX_DEPTH {
         return None;
     }
-    let object = schema.as_object()?;
-    if let Some(value) = object.get("const") {
+    if let Some(value) = schema.get("const") {
         return Some(vec![value.clone()]);
     }
-    if let Some(Value::Array(values)) = object.get("enum") {
+    if let Some(Value::Array(values)) = schema.get("enum") {
         return Some(values.clone());
     }
     if let Some(target) = tool.referred(schema) {
         return listed(tool, target, depth + 1);
     }
-    if object.get("type").and_then(Value::as_str) == Some("null") {
+    if schema.get("type").and_then(Value::as_str) == Some("null") {
         return Some(vec![Value::Null]);
     }
-    let parts = object.get("anyOf").or_else(|| object.get("oneOf"))?.as_array()?;
+    let parts = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
     let parts: Option<Vec<Vec<Value>>> = parts.iter().map(|part| listed(tool, part, depth + 1)).collect();
     Some(parts?.concat())
 }
