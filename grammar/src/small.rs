@@ -6,8 +6,7 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-use serde_json::Value;
-pub(crate) use unjinja_runtime::abi_3::{places, sort_by};
+pub(crate) use unjinja_runtime::abi_3::{member, members, places, sort_by};
 
 /// Sorts. Equal items keep their order.
 pub(crate) fn sort<T: Ord>(items: &mut [T]) {
@@ -49,18 +48,6 @@ fn gather<T>(source: &mut dyn Next<T>) -> Vec<T> {
         items.push(item);
     }
     items
-}
-
-/// The members of a JSON object. (A loop over the object itself contains the steps from node to node of its tree.)
-#[inline(never)]
-pub(crate) fn members(object: &serde_json::Map<String, Value>) -> Vec<(&String, &Value)> {
-    object.iter().collect()
-}
-
-/// The member of a JSON object. Not inlined: `get` contains the search in a tree.
-#[inline(never)]
-pub(crate) fn member<'o>(object: &'o serde_json::Map<String, Value>, name: &str) -> Option<&'o Value> {
-    object.get(name)
 }
 
 /// A map that keeps its entries in the order in which they came.

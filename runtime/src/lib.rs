@@ -46,6 +46,7 @@ pub mod abi_3 {
     pub use crate::message::Channel;
     pub use crate::program::*;
     pub use crate::sorting::{places, sort_by};
+    pub use crate::tools::members::{member, members};
     pub use crate::tools::schema::{declared, type_of};
 
     /// What generated types of tools are made with.

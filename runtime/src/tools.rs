@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::sorting::order;
+use members::member;
 
+pub(crate) mod members;
 mod place;
 mod references;
 pub(crate) mod schema;
@@ -270,7 +272,7 @@ fn read_tool(value: &Value, mut path: String, problems: &mut Vec<ToolsProblem>) 
         problems.push(ToolsProblem::new(path.clone(), found, next));
         return (None, path);
     };
-    match object.get("function") {
+    match member(object, "function") {
         None => {}
         Some(Value::Object(function)) => {
             object = function;
@@ -284,7 +286,7 @@ fn read_tool(value: &Value, mut path: String, problems: &mut Vec<ToolsProblem>) 
         }
     }
     let before = problems.len();
-    let name = match object.get("name") {
+    let name = match member(object, "name") {
         Some(Value::String(name)) if !name.is_empty() => name.clone(),
         found => {
             let cause = match found {
@@ -292,7 +294,7 @@ fn read_tool(value: &Value, mut path: String, problems: &mut Vec<ToolsProblem>) 
                 Some(Value::String(_)) => "the name is empty".to_owned(),
                 Some(other) => format!("expected a string, found {}", kind(other)),
             };
-            let hosted = object.get("type").and_then(Value::as_str).filter(|&kind| kind != "function");
+            let hosted = member(object, "type").and_then(Value::as_str).filter(|&kind| kind != "function");
             let next = match hosted {
                 Some(hosted) => format!("leave out tools of type {hosted:?}: only functions can be called"),
                 None => GIVE_NAME.to_owned(),
@@ -303,7 +305,7 @@ fn read_tool(value: &Value, mut path: String, problems: &mut Vec<ToolsProblem>) 
     };
     let (key, schema) = ["parameters", "input_schema", "inputSchema"]
         .into_iter()
-        .find_map(|key| Some((key, object.get(key)?)))
+        .find_map(|key| Some((key, member(object, key)?)))
         .unwrap_or(("parameters", &Value::Null));
     let parameters = match schema {
         Value::Null => json!({"type": "object", "properties": {}}),
@@ -315,7 +317,7 @@ fn read_tool(value: &Value, mut path: String, problems: &mut Vec<ToolsProblem>) 
             Value::Null
         }
     };
-    let description = object.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let description = member(object, "description").and_then(Value::as_str).unwrap_or_default().to_owned();
     let tool = (problems.len() == before).then_some(Tool { name, description, parameters });
     (tool, path)
 }

@@ -5,6 +5,7 @@ use unjinja_runtime::abi_3::{Action, Hole, Marker, Transition};
 use super::{Alternative, NodeKey, Offered, Piece, Texts, Turn};
 use crate::free_text::TextPart;
 use crate::small::{self, List};
+use crate::values::json_text;
 
 impl Turn<'_> {
     /// The alternatives of a free text: up to each of its markers, and to the end of the turn.
@@ -55,9 +56,7 @@ impl Turn<'_> {
                 };
                 keys.iter().map(|key| format!("{brace}\"{key}\"")).list()
             }
-            Some(Offered::These(tools)) => {
-                tools.iter().map(|tool| format!("{brace}{}", serde_json::Value::from(tool.name.as_str()))).list()
-            }
+            Some(Offered::These(tools)) => tools.iter().map(|tool| format!("{brace}{}", json_text(&tool.name))).list(),
             _ => vec![format!("{brace}\"")],
         };
         small::sort_and_dedup(&mut all);

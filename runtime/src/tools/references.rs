@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::members::member;
 use crate::sorting::sort_by;
 
 /// How many values of a document are searched for anchors.
@@ -112,18 +113,18 @@ impl<'s> Search<'s> {
             match pending.pop() {
                 Some((Value::Object(members), at)) => {
                     for keyword in ["$anchor", "$dynamicAnchor"] {
-                        if let Some(Value::String(name)) = members.get(keyword) {
+                        if let Some(Value::String(name)) = member(members, keyword) {
                             self.found.named.push((format!("#{name}"), self.pointer_of(at)));
                         }
                     }
-                    if let Some(Value::String(id)) = members.get("$id") {
+                    if let Some(Value::String(id)) = member(members, "$id") {
                         self.found.inner_bases |= at != 0;
                         self.found.named.push((id.clone(), self.pointer_of(at)));
                     }
                     // Values are not searched: what looks like a schema there is not one.
                     let schemas = members.iter().filter(|(keyword, _)| !VALUES.contains(&keyword.as_str()));
-                    for (keyword, member) in schemas.rev() {
-                        self.visit(member, at, Place::Member(keyword), &mut pending);
+                    for (keyword, schema) in schemas.rev() {
+                        self.visit(schema, at, Place::Member(keyword), &mut pending);
                     }
                 }
                 Some((Value::Array(items), at)) => {

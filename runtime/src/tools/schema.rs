@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::members::member;
 use super::references::{Document, References};
 use super::types::Types;
 
@@ -95,7 +96,7 @@ impl<'s> Resolver<'s> {
         if !self.spend() {
             return;
         }
-        if let Some(Value::Object(properties)) = schema.get("properties") {
+        if let Some(Value::Object(properties)) = member(schema, "properties") {
             for (name, property) in properties {
                 let types = self.types(property);
                 match found.find(name) {
@@ -104,8 +105,8 @@ impl<'s> Resolver<'s> {
                 }
             }
         }
-        if let Some(others @ Value::Object(_)) = schema.get("additionalProperties")
-            && !schema.contains_key("patternProperties")
+        if let Some(others @ Value::Object(_)) = member(schema, "additionalProperties")
+            && member(schema, "patternProperties").is_none()
         {
             found.others = self.types(others);
         }
@@ -115,10 +116,11 @@ impl<'s> Resolver<'s> {
             self.path.pop();
         }
         self.path.push("");
-        for part in ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten() {
+        for part in ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| member(schema, key)?.as_array()).flatten()
+        {
             self.collect(part, found);
         }
-        for part in ["then", "else"].into_iter().filter_map(|key| schema.get(key)) {
+        for part in ["then", "else"].into_iter().filter_map(|key| member(schema, key)) {
             self.collect(part, found);
         }
         self.path.pop();
@@ -134,11 +136,11 @@ impl<'s> Resolver<'s> {
         if !self.spend() {
             return None;
         }
-        let mut says = schema.get("type").and_then(declared);
-        if let Some(Value::Array(values)) = schema.get("enum") {
+        let mut says = member(schema, "type").and_then(declared);
+        if let Some(Value::Array(values)) = member(schema, "enum") {
             says = both(says, union(values.iter().map(|value| Some(type_of(value)))));
         }
-        if let Some(value) = schema.get("const") {
+        if let Some(value) = member(schema, "const") {
             says = both(says, Some(type_of(value)));
         }
         if let Some((name, target)) = self.target(value) {
@@ -147,17 +149,17 @@ impl<'s> Resolver<'s> {
             self.path.pop();
         }
         // Most schemas combine nothing. The path stays empty then, and nothing is allocated.
-        let combines = ["anyOf", "oneOf", "allOf"].into_iter().any(|key| schema.contains_key(key));
+        let combines = ["anyOf", "oneOf", "allOf"].into_iter().any(|key| member(schema, key).is_some());
         if combines {
             self.path.push("");
         }
         for key in ["anyOf", "oneOf"] {
-            if let Some(Value::Array(parts)) = schema.get(key) {
+            if let Some(Value::Array(parts)) = member(schema, key) {
                 let parts: Vec<Says> = parts.iter().filter_map(|part| self.alternative(part)).collect();
                 says = both(says, union(parts.into_iter()));
             }
         }
-        if let Some(Value::Array(parts)) = schema.get("allOf") {
+        if let Some(Value::Array(parts)) = member(schema, "allOf") {
             for part in parts {
                 let part = self.resolve(part);
                 says = both(says, part);
@@ -166,7 +168,7 @@ impl<'s> Resolver<'s> {
         if combines {
             self.path.pop();
         }
-        match schema.get("nullable") {
+        match member(schema, "nullable") {
             Some(Value::Bool(true)) => says.map(|types| types | Types::NULL),
             _ => says,
         }
