@@ -32,6 +32,8 @@ pub(crate) struct Observed {
     pub past: Option<Turn>,
     /// C1: an answer while tools are offered.
     pub with_tools: Option<Turn>,
+    /// What the template writes between a user's message and an answer: the last one, and one that another message follows.
+    pub headers: Vec<String>,
     /// A user message alone.
     pub user_alone: String,
     /// R2: the generation prompts.
@@ -136,6 +138,7 @@ impl Observed {
             answer,
             past,
             with_tools,
+            headers: headers(probe, style),
             user_alone,
             prompts,
             fields,
@@ -181,6 +184,20 @@ impl Observed {
         let is_first = |prompt: &&Prompt| prompt.switch.as_ref().is_none_or(|(name, _)| Some(name) == first);
         self.prompts.iter().filter(is_first).collect()
     }
+}
+
+/// C1: what the template writes between a user's message and an answer, at the end and in the past.
+fn headers(probe: &Probe<'_>, style: Style) -> Vec<String> {
+    let s = &SENTINELS;
+    let conversation = [style.user(s.user), AssistantMessage::content(s.content).message(style), style.user(s.user2)];
+    let between = |text: String| {
+        let answer = text.find(s.content)?;
+        let from = text[..answer].rfind(s.user)? + s.user.len();
+        Some(text[from..answer].to_owned())
+    };
+    let renders =
+        [2, 3].into_iter().filter_map(|count| probe.render(&conversation[..count], &Value::Null, false, &[]).ok());
+    renders.filter_map(between).collect()
 }
 
 /// A past turn from where it begins like the last turn. A template may write a user message in another way if it is not

@@ -15,11 +15,12 @@ mod answer;
 mod calls;
 mod frame;
 mod opening;
+mod prompt_end;
 mod prompts;
 
 pub(crate) use frame::Evidence;
 use frame::Frame;
-pub(crate) use opening::opener_at_end;
+pub(crate) use prompt_end::PromptEnd;
 
 /// Concludes the format of the turn. Template, capabilities, tokens and evidence are left empty.
 pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>) {

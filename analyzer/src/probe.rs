@@ -219,6 +219,23 @@ impl<'t> Probe<'t> {
         Ok(observe(&labelled, start..end, message, style))
     }
 
+    /// What the template writes before the assistant's turn after one user message, which another one may follow.
+    pub(crate) fn before_turn(
+        &self,
+        message: &AssistantMessage,
+        past: bool,
+        style: Style,
+        extra: &[Variable],
+    ) -> Result<String, RenderError> {
+        let (user, tools) = (style.user(SENTINELS.user), message.tools(style));
+        let mut messages = vec![user.clone(), message.message(style)];
+        messages.extend(past.then(|| style.user(SENTINELS.user2)));
+        let mut whole = self.render(&messages, &tools, false, extra)?;
+        let before = self.render(std::slice::from_ref(&user), &tools, false, extra).ok();
+        whole.truncate(self.turn_start(&whole, before.as_deref(), &user, &tools, style, extra));
+        Ok(whole)
+    }
+
     /// What `add_generation_prompt` adds after a user message, and all that follows that message in the whole prompt.
     pub(crate) fn prompt_ends(&self, style: Style, extra: &[Variable]) -> Result<[String; 2], RenderError> {
         let user = [style.user(SENTINELS.user)];

@@ -7,7 +7,7 @@ use unjinja_runtime::Interpreter;
 use unjinja_spec::{Content, FormatSpec, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
 
 use crate::ask::Observed;
-use crate::conclude::{self, Evidence};
+use crate::conclude::{self, Evidence, PromptEnd};
 use crate::error::Gap;
 use crate::kind::Kind;
 use crate::probe::Probe;
@@ -155,9 +155,16 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
 fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     let mut gaps = Vec::new();
     let can = &spec.capabilities;
-    let openers = o.prompts.iter().filter_map(|prompt| conclude::opener_at_end(&prompt.tail));
-    for (opener, _) in openers.filter(|(opener, _)| !spec.reasoning.start.contains(opener)) {
-        gaps.push(format!("a prompt ends in {opener}, but the spec does not say that this opens reasoning"));
+    let known = |open: &str| spec.markers().any(|(_, text)| text.contains(open));
+    for end in o.prompts.iter().filter_map(|prompt| PromptEnd::of(o, prompt)) {
+        let open = end.open;
+        if end.is_sure && !spec.reasoning.start.contains(&open) {
+            gaps.push(format!("a prompt ends in {open}, but the spec does not say that this opens reasoning"));
+        } else if !end.is_sure && spec.reasoning.mode == ReasoningMode::None && !known(&open) {
+            gaps.push(format!(
+                "a prompt ends in {open}, which no past turn has, and nothing shows whether it opens reasoning"
+            ));
+        }
     }
     if spec.tools.format == ToolFormat::None {
         if o.shows_calls() {

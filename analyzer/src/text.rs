@@ -99,15 +99,54 @@ pub(crate) fn is_counterpart(open: &str, end: &str) -> bool {
     open != end && end.replacen('/', "", 1) == open
 }
 
+/// The marks in a text, in order: its tags, and names in other brackets, such as `[think]` and `◁think▷`. Those are common in
+/// prose, so only what nothing but a prompt has may be looked for in this way.
+pub(crate) fn marks(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some((offset, open)) = text[at..].char_indices().find(|(_, c)| BRACKETS.iter().any(|(open, _)| open == c))
+    {
+        let (start, inside) = (at + offset, at + offset + open.len_utf8());
+        let tag = tag_around(text, inside).filter(|tag| tag.start == start);
+        match tag.or_else(|| bracketed(text, start, open)) {
+            Some(range) => {
+                found.push(&text[range.clone()]);
+                at = range.end;
+            }
+            None => at = inside,
+        }
+    }
+    found
+}
+
+/// The brackets of marks.
+const BRACKETS: [(char, char); 8] =
+    [('<', '>'), ('[', ']'), ('◁', '▷'), ('⟨', '⟩'), ('〈', '〉'), ('《', '》'), ('【', '】'), ('«', '»')];
+
+/// The range of a name in brackets that begins at `start` with `open`.
+fn bracketed(text: &str, start: usize, open: char) -> Option<Range<usize>> {
+    let (_, close) = BRACKETS.iter().find(|(bracket, _)| *bracket == open)?;
+    let inside = start + open.len_utf8();
+    let name = &text[inside..inside + text[inside..].find(*close)?];
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '/')
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | ':' | '▁'));
+    (is_name && name.len() <= LONGEST_NAME).then(|| start..inside + name.len() + close.len_utf8())
+}
+
+/// Bytes of a name in brackets, at most.
+const LONGEST_NAME: usize = 40;
+
 /// The tag that closes what an opening tag opens: `</x>` for `<x>` and `<x a="b">`, `[/X]` for `[X]`, `<|end_x|>` for
 /// `<|start_x|>`, `<x|>` for `<|x>`. `None` for a tag that closes something itself.
 pub(crate) fn closing_tag(open: &str) -> Option<String> {
     let is_word = |word: &&str| !word.is_empty();
     let words = || open.split(|c: char| !c.is_alphanumeric()).filter(is_word);
-    if open.contains('/') || words().any(|word| ["end", "close", "stop", "no"].contains(&&*word.to_lowercase())) {
+    if open.contains('/')
+        || words().any(|word| ["end", "close", "stop", "suffix", "no"].contains(&&*word.to_lowercase()))
+    {
         return None;
     }
-    for (start, end) in [("start", "end"), ("begin", "end"), ("open", "close")] {
+    for (start, end) in [("start", "end"), ("begin", "end"), ("open", "close"), ("prefix", "suffix")] {
         if let Some(word) = words().find(|word| word.to_lowercase() == start) {
             let same_case = if word.chars().all(char::is_uppercase) { end.to_uppercase() } else { end.to_owned() };
             return Some(open.replacen(word, &same_case, 1));
@@ -166,6 +205,12 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_tags_and_names_in_brackets() {
+        assert_eq!(marks("a <b> [think] ◁/think▷[A][1, 2] [not this] ◁"), ["<b>", "[think]", "◁/think▷", "[A]"]);
+        assert_eq!(marks("[[x]] «y» < z"), ["[x]", "«y»"]);
+    }
+
+    #[test]
     fn every_opener_has_one_closer() {
         let pairs = [
             ("<think>", "</think>"),
@@ -179,11 +224,16 @@ mod tests {
             ("<|thought_start|>", "<|thought_end|>"),
             ("<｜Begin▁think｜>", "<｜end▁think｜>"),
             ("<|think>", "<think|>"),
+            ("[think]", "[/think]"),
+            ("◁think▷", "◁/think▷"),
+            ("<|inner_prefix|>", "<|inner_suffix|>"),
         ];
         for (open, end) in pairs {
             assert_eq!(closing_tag(open).as_deref(), Some(end), "{open}");
         }
-        for other in ["</think>", "[/THINK]", "<|END_THINKING|>", "<think|>", "<|no_think|>", "<||>"] {
+        for other in
+            ["</think>", "[/THINK]", "<|END_THINKING|>", "<think|>", "<|no_think|>", "<||>", "◁/think▷", "<|x_suffix|>"]
+        {
             assert_eq!(closing_tag(other), None, "{other}");
         }
     }

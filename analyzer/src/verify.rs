@@ -307,38 +307,48 @@ impl<'p, 't> Trials<'p, 't> {
         }
         let start = spec.turn.assistant_start.as_str();
         let tools = Tools::from_openai(tools).unwrap_or_default();
-        let options = Options::new().tools(&tools).generation_prompt(self.begun(extra));
-        let read = |rendered: &str| {
+        let options = Options::new().tools(&tools);
+        let read = |rendered: &str, begun: &str| {
             let body = until_end(rendered, spec);
-            parse(self.parser.clone(), text::without_start(body, start), &options)
+            parse(self.parser.clone(), text::without_start(body, start), &options.clone().generation_prompt(begun))
         };
-        let parsed = read(&rendered);
+        let begun = self.begun(turn, false, extra);
+        let parsed = read(&rendered, begun);
         if same(&parsed, &expected) {
             let body = until_end(&rendered, spec);
             let body = text::without_start(body, start).to_owned();
             return Trial::Held(Some(Rendered { body, message: expected, tools }));
         }
-        if is_same_as_reasoning(probe, spec, turn, style, &rendered) {
+        // What follows an opener, and no closer, is an answer in the place of reasoning.
+        let (open, close) = (spec.reasoning.start.trim(), spec.reasoning.end.trim());
+        let opened = !open.is_empty() && begun != start && begun.trim_end().ends_with(open);
+        let unclosed = opened && expected.reasoning_content.is_empty() && !rendered.contains(close);
+        if unclosed || is_same_as_reasoning(probe, spec, turn, style, &rendered) {
             return Trial::Lost(Lost::LikeReasoning(rendered));
         }
         // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
-        let past = || probe.past_turn(turn, style, extra).is_ok_and(|past| same(&read(&past.text), &expected));
+        let past = || {
+            let begun = self.begun(turn, true, extra);
+            probe.past_turn(turn, style, extra).is_ok_and(|past| same(&read(&past.text, begun), &expected))
+        };
         if message_is_plain(&expected) && past() {
             return Trial::Held(None);
         }
         Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
     }
 
-    /// What the prompt has of a turn that is rendered with these variables: its start, or what the template writes of it
-    /// together with the user's message.
-    fn begun(&self, extra: &[Variable]) -> &str {
+    /// What stands before the text of this turn and belongs to it: its start, or what the template writes of it together with
+    /// the user's message. Before a past turn that may be less than at the end of a prompt.
+    fn begun(&self, turn: &AssistantMessage, past: bool, extra: &[Variable]) -> &str {
         let (start, known) = (self.spec.turn.assistant_start.as_str(), &self.spec.generation_prompt);
         if !start.trim().is_empty() || known.iter().all(|prompt| prompt.text.trim().is_empty()) {
             return start;
         }
-        match self.probe.prompt_ends(self.style, extra) {
-            Ok([added, tail]) if added.trim().is_empty() => {
-                let ends = known.iter().map(|prompt| prompt.text.as_str()).filter(|text| tail.ends_with(text));
+        let added = self.probe.prompt_ends(self.style, extra).map_or_else(|_| String::new(), |[added, _]| added);
+        match self.probe.before_turn(turn, past, self.style, extra) {
+            Ok(before) if added.trim().is_empty() => {
+                let ends = known.iter().map(|prompt| prompt.text.as_str());
+                let ends = ends.filter(|text| !text.trim().is_empty() && before.trim_end().ends_with(text.trim_end()));
                 ends.max_by_key(|text| text.len()).unwrap_or(start)
             }
             _ => start,

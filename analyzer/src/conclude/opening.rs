@@ -4,6 +4,7 @@
 use unjinja_spec::{Reasoning, ReasoningMode};
 
 use super::frame::Evidence;
+use super::prompt_end::{PromptEnd, may_open};
 use crate::ask::{Observed, Prompt, Reasoned, speaks_of_thinking};
 use crate::observed::{Part, Turn};
 use crate::text;
@@ -221,7 +222,7 @@ fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
     // Where nothing is added, the turn may begin anywhere after the user's message.
     let tails = prompts.iter().filter(|prompt| prompt.adds_nothing()).map(|prompt| prompt.tail.as_str());
     let ends: Vec<&str> = beyond.iter().copied().chain(tails).collect();
-    let opened: Vec<&str> = ends.iter().flat_map(|text| text::tags(text)).collect();
+    let opened: Vec<&str> = ends.iter().flat_map(|text| text::marks(text)).filter(|mark| may_open(o, mark)).collect();
     let candidates = || o.candidates.iter().map(String::as_str).filter(|tag| !o.encloses_user(tag));
     let split = o.split.iter().filter(|split| !o.encloses_user(&split.tag)).find(|split| split.drops());
     // Else the closing tag of a tag that a prompt opens.
@@ -238,7 +239,7 @@ fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
     let (open, end) = split
         .and_then(|split| opener_of(&split.tag))
         .or_else(|| opener_of(closer()?))
-        .or_else(|| ends.iter().find_map(|text| opener_at_end(text)))?;
+        .or_else(|| prompts.iter().find_map(|prompt| PromptEnd::of(o, prompt)?.surely()))?;
     let whole: Vec<&str> =
         prompts.iter().map(|prompt| if prompt.adds_nothing() { &*prompt.tail } else { &*prompt.text }).collect();
     let open_at_end = whole.iter().filter(|text| !text.contains(&end));
@@ -264,11 +265,4 @@ fn with_layout(text: &str, open: &str, end: &str) -> Option<String> {
 /// and the end of a message are as well.
 fn is_pair(open: &str, end: &str) -> bool {
     text::is_counterpart(open, end) || speaks_of_thinking(open) && text::closing_tag(open).is_some_and(|tag| tag == end)
-}
-
-/// The tag at the end of a prompt that opens reasoning, and the one that closes it.
-pub(crate) fn opener_at_end(prompt: &str) -> Option<(String, String)> {
-    let open = text::tags(prompt).pop().filter(|tag| prompt.trim_end().ends_with(tag))?;
-    let end = text::closing_tag(open).filter(|_| speaks_of_thinking(open))?;
-    (!prompt.contains(&end)).then(|| (open.to_owned(), end))
 }

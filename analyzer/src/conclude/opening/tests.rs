@@ -101,9 +101,12 @@ fn what_a_prompt_opens_is_closed_by_its_counterpart() -> Result<(), Failure> {
         ("<|begin_of_thought|>", "<|end_of_thought|>"),
         ("<seed:think>", "</seed:think>"),
         ("<|think>", "<think|>"),
+        ("[think]", "[/think]"),
+        ("◁think▷", "◁/think▷"),
     ];
     for (open, end) in cases {
-        for layout in ["", "\\n"] {
+        // Text that the prompt writes into the reasoning is not read again.
+        for layout in ["", "\\n", "Okay, ", "\\nLet me think"] {
             let source = format!(
                 "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endfor %}}\
                  {{% if add_generation_prompt %}}{{{{ '<|assistant|>{open}{layout}' }}}}{{% endif %}}"
@@ -165,5 +168,121 @@ fn what_encloses_the_user_is_no_reasoning() -> Result<(), Failure> {
         assert_eq!(spec.reasoning.mode, ReasoningMode::None, "{source}: {:?}", spec.reasoning);
         assert_eq!(spec.status, Status::Supported, "{source}: {:?}", spec.gaps);
     }
+    Ok(())
+}
+
+/// Templates without `add_generation_prompt` that open reasoning behind the last user's message. Past answers follow no opener.
+#[test]
+fn past_turns_are_read_in_the_state_in_which_they_begin() -> Result<(), Failure> {
+    let with_user = |condition: &str| {
+        format!(
+            "{{% for m in messages %}}{{% if m.role == 'user' %}}<|user|>{{{{ m.content }}}}<|assistant|>\
+             {{{{ '<think>\\n' if {condition} else '' }}}}{{% else %}}{{{{ m.content }}}}<|end|>{{% endif %}}{{% endfor %}}"
+        )
+    };
+    let cases = [
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
+         {% if messages[-1].role != 'assistant' %}<|assistant|><think>{% endif %}"
+            .to_owned(),
+        "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}<|assistant|>\
+         {% else %}{{ m.content }}<|end|>{% endif %}{% endfor %}\
+         {% if messages[-1].role == 'user' %}{{ '<think>\\n' }}{% endif %}"
+            .to_owned(),
+        with_user("loop.last"),
+        with_user("loop.last and (enable_thinking is not defined or enable_thinking)"),
+        with_user("loop.last and (reasoning_effort is not defined or reasoning_effort != 'none')"),
+        // Past answers follow the opener too. They are none that a model wrote.
+        "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}<|assistant|>\
+         {{ '</think>' if enable_thinking is defined and not enable_thinking else '<think>' }}\
+         {% else %}{{ m.content }}<|end|>{% endif %}{% endfor %}"
+            .to_owned(),
+    ];
+    for source in cases {
+        let (template, spec) = template(&source)?;
+        assert_eq!(spec.status, Status::Supported, "{source}: {:?}", spec.gaps);
+        assert_eq!((spec.reasoning.start.trim(), spec.reasoning.end.trim()), ("<think>", "</think>"), "{source}");
+        let message = read(&template, &spec, &json!({}), "Clouds.\n</think>\nYes.<|end|>")?;
+        assert_eq!(thought(&message), ("Clouds.", "Yes."), "{source}");
+        if source.contains("enable_thinking") {
+            let message = read(&template, &spec, &json!({"enable_thinking": false}), "Yes.<|end|>")?;
+            assert_eq!(thought(&message), ("", "Yes."), "{source}");
+        }
+    }
+    Ok(())
+}
+
+/// A template whose prompts end in this; with thinking switched off, in the other.
+fn ending_in(on: &str, off: &str) -> String {
+    format!(
+        "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endfor %}}\
+         {{% if add_generation_prompt %}}<|assistant|>\
+         {{{{ '{on}' if enable_thinking is not defined or enable_thinking else '{off}' }}}}{{% endif %}}"
+    )
+}
+
+/// Neither turns nor switches show what such a tag opens.
+#[test]
+fn a_tag_that_only_the_prompt_has_is_a_gap() -> Result<(), Failure> {
+    let unknown = ["<scratchpad>", "<analysis>", "<|inner_prefix|>", "<thinker>", "<reasoner>", "<|assistant_thinks|>"];
+    let off =
+        ["<nothink>", "<|nothink|>", "<|think_off|>", "<|thinking_disabled|>", "<skip_think>", "<without_reasoning>"];
+    for end in unknown.into_iter().chain(off).chain(["<unused94>thought"]) {
+        let (template, spec) = template(&ending_in(end, end))?;
+        assert_eq!((spec.status, spec.reasoning.mode), (Status::Partial, ReasoningMode::None), "{end}");
+        assert!(
+            spec.gaps[0].starts_with(&format!("a prompt ends in {end}, which no past turn has")),
+            "{:?}",
+            spec.gaps
+        );
+        assert_eq!(thought(&read(&template, &spec, &json!({}), "Yes.<|end|>")?), ("", "Yes."), "{end}");
+    }
+    Ok(())
+}
+
+/// What only the prompt with thinking has opens reasoning, whatever its name; what only the other one has opens none.
+#[test]
+fn a_switch_of_thinking_tells_openers_from_others() -> Result<(), Failure> {
+    for open in ["<scratchpad>", "<|inner_prefix|>", "[deep]", "<think>Okay, "] {
+        let (template, spec) = template(&ending_in(open, "<nothink>"))?;
+        assert_eq!(spec.status, Status::Supported, "{open}: {:?}", spec.gaps);
+        let output = format!("Clouds.{}Yes.<|end|>", spec.reasoning.end.trim());
+        assert_eq!(thought(&read(&template, &spec, &json!({}), &output)?), ("Clouds.", "Yes."), "{open}");
+        let message = read(&template, &spec, &json!({"enable_thinking": false}), "Yes.<|end|>")?;
+        assert_eq!(thought(&message), ("", "Yes."), "{open}");
+    }
+    Ok(())
+}
+
+/// What stands before past answers too is the header, and what names the answer opens it.
+#[test]
+fn headers_open_nothing() -> Result<(), Failure> {
+    for header in ["<thinker>", "<|assistant_thinks|>", "<reasoner>", "<bot>", "<|x|>", "[bot]"] {
+        for prompt in
+            ["{% if add_generation_prompt %}HEADER{% endif %}", "{% if messages[-1].role == 'user' %}HEADER{% endif %}"]
+        {
+            let source = "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}<|end|>\
+                {% else %}HEADER{{ m.content }}</s>{% endif %}{% endfor %}";
+            let source = format!("{source}{prompt}").replace("HEADER", header);
+            let (template, spec) = template(&source)?;
+            assert_eq!((spec.status, spec.reasoning.mode), (Status::Supported, ReasoningMode::None), "{source}");
+            assert_eq!(thought(&read(&template, &spec, &json!({}), "Yes.</s>")?), ("", "Yes."), "{source}");
+        }
+    }
+    for end in ["<assistant>", "[ASSISTANT]", "<|assistant|>", "[/INST]", "<answer>"] {
+        let (template, spec) = template(&ending_in(end, end))?;
+        assert_eq!(
+            (spec.status, spec.reasoning.mode),
+            (Status::Supported, ReasoningMode::None),
+            "{end}: {:?}",
+            spec.gaps
+        );
+        assert_eq!(thought(&read(&template, &spec, &json!({}), "Yes.<|end|>")?), ("", "Yes."), "{end}");
+    }
+    // The closer of a header is in the template.
+    let (_, spec) = template(
+        "{% for m in messages %}{% if m.role == 'user' %}<user>{{ m.content }}</user><bot>\
+         {% else %}{{ m.content }}</bot>{% endif %}{% endfor %}",
+    )?;
+    assert_eq!((spec.status, spec.reasoning.mode), (Status::Supported, ReasoningMode::None), "{:?}", spec.gaps);
     Ok(())
 }
