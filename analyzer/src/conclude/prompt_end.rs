@@ -41,8 +41,11 @@ impl PromptEnd {
             // A header that opens reasoning in every turn: what follows it in past turns is not known.
             _ if rest.is_none() => return (is_last && words.open).then(|| Self::new(open, end, false)),
             Some(false) => return None,
-            Some(true) => true,
-            None => words.open && (is_last || words.only),
+            // A switch may choose another header.
+            Some(true) => !words.answer,
+            None if words.open => is_last || words.only,
+            // The template's text names both halves, and past turns have none.
+            None => is_last && !words.thinking && !words.answer && describes(o, &end),
         };
         if is_sure || words.thinking || is_last && !words.answer {
             return Some(Self::new(open, end, is_sure));
@@ -62,11 +65,11 @@ impl PromptEnd {
     }
 }
 
-/// Whether a mark at the end of a prompt may open reasoning whose closer is known: it belongs to no answer, and to a header only
-/// if it is about thinking.
+/// Whether a mark at the end of a prompt may open reasoning whose closer is known: one of an answer or a header may only if it
+/// is about thinking.
 pub(super) fn may_open(o: &Observed, mark: &str) -> bool {
     let in_header = || o.headers.iter().any(|header| without_block(header).contains(mark));
-    !Words::of(mark).answer && (speaks_of_thinking(mark) || !in_header())
+    speaks_of_thinking(mark) || !Words::of(mark).answer && !in_header()
 }
 
 /// The end of a prompt without the header of the turn; `None` if it ends in the header.
@@ -78,11 +81,18 @@ fn beyond_header<'p>(o: &Observed, tail: &'p str) -> Option<&'p str> {
         let last = last.or_else(|| header.split_whitespace().last());
         last.is_some_and(|last| tail.trim_end().ends_with(last))
     };
-    if headers.iter().any(|header| ends_in(&header)) {
+    if headers.iter().any(ends_in) {
         return None;
     }
     let common = headers.iter().map(|header| text::common_prefix(tail, header)).max();
     Some(&tail[common.unwrap_or(0)..])
+}
+
+/// Whether the template names the closer of a pair elsewhere than in turns: it describes what the model writes.
+fn describes(o: &Observed, end: &str) -> bool {
+    let calls = o.calls.as_ref().map(|calls| &calls.one);
+    let mut turns = [Some(&o.answer), o.past.as_ref(), calls].into_iter().flatten();
+    o.candidates.iter().any(|text| text == end) && !o.encloses_user(end) && turns.all(|turn| !turn.text.contains(end))
 }
 
 /// A header without the block that stands at its end: an opener and, some text later, its closer.
@@ -132,7 +142,7 @@ impl Words {
         // A name space does not count.
         let name = split(lower.rsplit(':').next().unwrap_or(&lower));
         let only = open && name.iter().all(|word| THINKING.contains(word) || STRUCTURE.contains(word));
-        Self { thinking, open, only, negated, answer: answer && !thinking }
+        Self { thinking, open, only, negated, answer }
     }
 }
 

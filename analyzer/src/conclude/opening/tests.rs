@@ -250,6 +250,27 @@ fn a_switch_of_thinking_tells_openers_from_others() -> Result<(), Failure> {
         let message = read(&template, &spec, &json!({"enable_thinking": false}), "Yes.<|end|>")?;
         assert_eq!(thought(&message), ("", "Yes."), "{open}");
     }
+    // The variable switches thinking off.
+    let source = ending_in("<scratchpad>", "<nothink>")
+        .replace("enable_thinking is not defined or enable_thinking", "not no_thinking");
+    let (template, spec) = template(&source)?;
+    assert_eq!((spec.status, &*spec.reasoning.start), (Status::Supported, "<scratchpad>"), "{:?}", spec.gaps);
+    assert_eq!(thought(&read(&template, &spec, &json!({"no_thinking": true}), "Yes.<|end|>")?), ("", "Yes."));
+    Ok(())
+}
+
+/// The prompt's own text names both halves of a pair, and the prompt ends in the first.
+#[test]
+fn a_described_pair_opens_reasoning() -> Result<(), Failure> {
+    let source = "Place your work between <start_working_out> and <end_working_out>.\
+        {% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
+        {% if add_generation_prompt %}<|assistant|><start_working_out>{% endif %}";
+    for text in [source.to_owned(), format!("{{{{ '{}' }}}}{}", &source[..66], &source[66..])] {
+        let (template, spec) = template(&text)?;
+        assert_eq!(spec.status, Status::Supported, "{text}: {:?}", spec.gaps);
+        let message = read(&template, &spec, &json!({}), "Clouds.<end_working_out>Yes.<|end|>")?;
+        assert_eq!(thought(&message), ("Clouds.", "Yes."), "{text}");
+    }
     Ok(())
 }
 
@@ -278,6 +299,9 @@ fn headers_open_nothing() -> Result<(), Failure> {
         );
         assert_eq!(thought(&read(&template, &spec, &json!({}), "Yes.<|end|>")?), ("", "Yes."), "{end}");
     }
+    // A switch chooses the header.
+    let (_, spec) = template(&ending_in("<|assistant_thinks|>", "<|assistant|>"))?;
+    assert_eq!((spec.status, spec.reasoning.mode), (Status::Partial, ReasoningMode::None), "{:?}", spec.gaps);
     // The closer of a header is in the template.
     let (_, spec) = template(
         "{% for m in messages %}{% if m.role == 'user' %}<user>{{ m.content }}</user><bot>\
