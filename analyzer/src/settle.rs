@@ -161,9 +161,7 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
         if end.is_sure && !spec.reasoning.start.contains(&open) {
             gaps.push(format!("a prompt ends in {open}, but the spec does not say that this opens reasoning"));
         } else if !end.is_sure && spec.reasoning.mode == ReasoningMode::None && !known(&open) {
-            gaps.push(format!(
-                "a prompt ends in {open}, which no past turn has, and nothing shows whether it opens reasoning"
-            ));
+            gaps.push(format!("a prompt ends in {open}, and nothing shows whether it opens reasoning"));
         }
     }
     if spec.tools.format == ToolFormat::None {

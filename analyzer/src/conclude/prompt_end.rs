@@ -31,15 +31,24 @@ const ANSWER: [&str; 9] = ["assistant", "model", "bot", "ai", "answer", "respons
 impl PromptEnd {
     /// What this prompt ends in; `None` if it opens nothing.
     pub(crate) fn of(o: &Observed, prompt: &Prompt) -> Option<Self> {
-        let rest = beyond_header(o, &prompt.tail);
-        let open = text::marks(rest.unwrap_or(&prompt.tail)).pop()?;
-        let after = prompt.tail[prompt.tail.rfind(open)? + open.len()..].trim();
+        let tail = prompt.tail.as_str();
+        let Some(rest) = beyond_header(o, tail) else {
+            // A header that opens reasoning in every turn: what follows it in past turns is not known.
+            let open =
+                text::marks(tail).pop().filter(|open| Words::of(open).open && tail.trim_end().ends_with(open))?;
+            return text::closing_tag(open).map(|end| Self::new(open, end, false));
+        };
+        let ends: Vec<Self> = text::marks(rest).into_iter().rev().filter_map(|open| Self::at(o, rest, open)).collect();
+        ends.iter().find(|end| end.is_sure).or(ends.first()).cloned().or_else(|| Self::unfinished(rest))
+    }
+
+    /// What this mark, which only prompts have, opens.
+    fn at(o: &Observed, rest: &str, open: &str) -> Option<Self> {
+        let after = rest[rest.rfind(open)? + open.len()..].trim();
         let end = text::closing_tag(open).filter(|end| !after.contains(end.as_str()))?;
         let words = Words::of(open);
         let is_last = after.is_empty();
         let is_sure = match switched(o, open) {
-            // A header that opens reasoning in every turn: what follows it in past turns is not known.
-            _ if rest.is_none() => return (is_last && words.open).then(|| Self::new(open, end, false)),
             Some(false) => return None,
             // A switch may choose another header.
             Some(true) => !words.answer,
@@ -53,6 +62,14 @@ impl PromptEnd {
         // A word behind a token may name what it opens.
         let named = !after.contains(char::is_whitespace) && speaks_of_thinking(after);
         named.then(|| Self::new(&format!("{open}{after}"), end, false))
+    }
+
+    /// A mark about thinking that the model has to finish.
+    fn unfinished(rest: &str) -> Option<Self> {
+        let open = rest.split_whitespace().last()?;
+        let open = &open[open.rfind(['<', '['])?..];
+        let is_open = speaks_of_thinking(open) && !open.contains(['>', ']', '/']);
+        is_open.then(|| Self::new(open, String::new(), false))
     }
 
     fn new(open: &str, end: String, is_sure: bool) -> Self {

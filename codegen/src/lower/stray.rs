@@ -172,12 +172,18 @@ pub(super) fn repeated_opener(spec: &Source<'_>) -> Expr {
             let tag = Literal { after: whole.after.to_owned(), ..tolerated(key, core, Role::Inner) };
             let tag = Expr::Literal(tag);
             let closes = MarkerText::new(&spec.reasoning.end).tags().contains(&core);
-            if is_tag(&tag) && !closes && !again.contains(&tag) {
+            if (is_tag(&tag) || is_bracketed(core)) && !closes && !again.contains(&tag) {
                 again.push(tag);
             }
         }
     }
     if again.is_empty() { Expr::empty() } else { Expr::Choice(again).repeated() }
+}
+
+/// Whether a marker is a name in brackets that are no tag's, such as `◁think▷`.
+fn is_bracketed(core: &str) -> bool {
+    let is_bracket = |c: char| !c.is_alphanumeric() && !c.is_ascii() && !c.is_whitespace();
+    core.len() >= 4 && core.starts_with(is_bracket) && core.ends_with(is_bracket) && !core.contains(char::is_whitespace)
 }
 
 /// Whether a literal is a special token.

@@ -106,7 +106,7 @@ fn what_a_prompt_opens_is_closed_by_its_counterpart() -> Result<(), Failure> {
     ];
     for (open, end) in cases {
         // Text that the prompt writes into the reasoning is not read again.
-        for layout in ["", "\\n", "Okay, ", "\\nLet me think"] {
+        for layout in ["", "\\n", "Okay, ", "\\nLet me think", "[x] "] {
             let source = format!(
                 "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endfor %}}\
                  {{% if add_generation_prompt %}}{{{{ '<|assistant|>{open}{layout}' }}}}{{% endif %}}"
@@ -114,6 +114,9 @@ fn what_a_prompt_opens_is_closed_by_its_counterpart() -> Result<(), Failure> {
             let (template, spec) = template(&source)?;
             assert_eq!(spec.status, Status::Supported, "{open}: {:?}", spec.gaps);
             assert_eq!((spec.reasoning.start.trim(), &*spec.reasoning.end), (open, end));
+            // The model may write the opener again.
+            let again = format!("{open}\nClouds.{end}Yes.<|end|>");
+            assert_eq!(thought(&read(&template, &spec, &json!({}), &again)?), ("Clouds.", "Yes."), "{open}");
             let output = format!("Clouds.\n{end}\n\nYes.<|end|>");
             assert_eq!(thought(&read(&template, &spec, &json!({}), &output)?), ("Clouds.", "Yes."), "{open}");
         }
@@ -226,14 +229,10 @@ fn a_tag_that_only_the_prompt_has_is_a_gap() -> Result<(), Failure> {
     let unknown = ["<scratchpad>", "<analysis>", "<|inner_prefix|>", "<thinker>", "<reasoner>", "<|assistant_thinks|>"];
     let off =
         ["<nothink>", "<|nothink|>", "<|think_off|>", "<|thinking_disabled|>", "<skip_think>", "<without_reasoning>"];
-    for end in unknown.into_iter().chain(off).chain(["<unused94>thought"]) {
+    for end in unknown.into_iter().chain(off).chain(["<unused94>thought", "<think"]) {
         let (template, spec) = template(&ending_in(end, end))?;
         assert_eq!((spec.status, spec.reasoning.mode), (Status::Partial, ReasoningMode::None), "{end}");
-        assert!(
-            spec.gaps[0].starts_with(&format!("a prompt ends in {end}, which no past turn has")),
-            "{:?}",
-            spec.gaps
-        );
+        assert!(spec.gaps[0].starts_with(&format!("a prompt ends in {end}, and nothing shows")), "{:?}", spec.gaps);
         assert_eq!(thought(&read(&template, &spec, &json!({}), "Yes.<|end|>")?), ("", "Yes."), "{end}");
     }
     Ok(())
