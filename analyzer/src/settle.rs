@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjinja_runtime::Interpreter;
-use unjinja_spec::{Content, FormatSpec, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
+use unjinja_spec::{Content, FormatSpec, MarkerKey, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
 
 use crate::ask::Observed;
 use crate::conclude::{self, Evidence, PromptEnd};
@@ -155,7 +155,7 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
 fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     let mut gaps = Vec::new();
     let can = &spec.capabilities;
-    let known = |open: &str| spec.markers().any(|(_, text)| text.contains(open));
+    let known = |open: &str| spec.markers().any(|(key, text)| key != MarkerKey::AssistantStart && text.contains(open));
     for end in o.prompts.iter().filter_map(|prompt| PromptEnd::of(o, prompt)) {
         let open = end.open;
         if end.is_sure && !spec.reasoning.start.contains(&open) {
