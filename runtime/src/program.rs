@@ -447,7 +447,7 @@ pub enum Action {
     OpenReasoning,
     /// Reasoning ends.
     CloseReasoning,
-    /// A marker before the answer was read. What follows is the text of the answer.
+    /// A marker before the answer was read. Only grammars need to know.
     OpenContent,
     /// A marker after the answer was read. Only grammars need to know.
     CloseContent,

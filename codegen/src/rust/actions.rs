@@ -133,8 +133,7 @@ pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, a
             let marker = &**marker;
             quote!(io.missing_marker(#marker);)
         }
-        Action::OpenContent => quote!(io.open_content();),
-        Action::CloseContent => TokenStream::new(),
+        Action::OpenContent | Action::CloseContent => TokenStream::new(),
     }
 }
 

@@ -787,11 +787,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9) => Flow::Go(CONTENT),
+                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
                     Found::Marker(10..=13) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -828,13 +824,8 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0 | 1 | 3) => {
+                    Found::Marker(0..=3) => {
                         io.unparsed();
-                        Flow::Go(AFTER_SECTION_START)
-                    }
-                    Found::Marker(2) => {
-                        io.unparsed();
-                        io.open_content();
                         Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
@@ -857,11 +848,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => Flow::Go(CONTENT),
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
                     Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -912,13 +899,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -958,12 +939,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(12) => {
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -995,12 +971,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1032,12 +1003,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }

@@ -669,14 +669,10 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(5 | 6 | 8 | 9) => Flow::Go(CONTENT),
                     Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(8) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
                     }
                     Found::Marker(10) => {
                         io.speculate(CONTENT);
@@ -694,11 +690,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(6) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7) => Flow::Go(CONTENT),
+                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
                     Found::Marker(8 | 9) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -753,11 +745,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => Flow::Go(CONTENT),
+                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
                     Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -808,13 +796,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -853,12 +835,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9) => {
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10) => {
+                    Found::Marker(9 | 10) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -890,12 +867,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }

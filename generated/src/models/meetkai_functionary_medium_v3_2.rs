@@ -438,11 +438,7 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
+                    Found::Marker(5..=7) => Flow::Go(CONTENT),
                     Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -455,10 +451,7 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
+                    Found::Marker(5) => Flow::Go(CONTENT),
                     Found::Marker(6 | 7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -508,10 +501,7 @@ impl Machine for Parser {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
+                    Found::Marker(6) => Flow::Go(CONTENT),
                     Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -570,7 +560,6 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_calls();
-                        io.open_content();
                         Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,

@@ -1283,14 +1283,10 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(5 | 8..=21) => Flow::Go(CONTENT),
                     Found::Marker(6 | 7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(8..=19) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
                     }
                     Found::Marker(22..=27) => {
                         io.speculate(CONTENT);
@@ -1307,11 +1303,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=18) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
+                    Found::Marker(7..=20) => Flow::Go(CONTENT),
                     Found::Marker(21 | 22) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -1349,13 +1341,8 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0..=2 | 15) => {
+                    Found::Marker(0..=15) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START)
-                    }
-                    Found::Marker(3..=14) => {
-                        io.unparsed();
-                        io.open_content();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
                     Found::Wait => Flow::Wait,
@@ -1373,14 +1360,10 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(6 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(6 | 9..=21) => Flow::Go(CONTENT),
                     Found::Marker(7 | 8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(9..=20) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
                     }
                     Found::Marker(22..=27) => {
                         io.speculate(CONTENT);
@@ -1430,7 +1413,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11 | 26) => {
+                    Found::Marker(11 | 14..=26) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -1440,12 +1423,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(14..=25) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
                     }
                     Found::Marker(27) => {
                         io.end_call();
@@ -1489,7 +1466,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 27) => {
+                    Found::Marker(12 | 15..=27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -1499,12 +1476,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(15..=26) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
                     }
                     Found::Marker(28) => {
                         io.end_call();
@@ -1539,7 +1510,7 @@ impl Machine for Parser {
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(11) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(12 | 27) => {
+                    Found::Marker(12 | 15..=27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1547,11 +1518,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(15..=26) => {
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1567,7 +1533,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(6 | 21) => {
+                    Found::Marker(6 | 9..=21) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1575,11 +1541,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(9..=20) => {
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
                     }
                     Found::Marker(22..=27) => {
                         io.end_calls();
@@ -1604,11 +1565,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=19) => {
-                        io.open_content();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(8..=21) => Flow::Go(CONTENT),
                     Found::Marker(22 | 23) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -1642,7 +1599,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 27) => {
+                    Found::Marker(12 | 15..=27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1650,11 +1607,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(15..=26) => {
-                        io.end_calls();
-                        io.open_content();
-                        Flow::Go(CONTENT)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {

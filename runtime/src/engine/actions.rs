@@ -281,12 +281,6 @@ impl Io<'_> {
         self.deliver_refused(self.memory.cursor.text_end);
         let Memory { cursor, emitter, .. } = &mut *self.memory;
         emitter.open_reasoning(&self.input.bytes[cursor.marker_at..cursor.pos]);
-        cursor.open_text();
-    }
-
-    /// The marker that was just read opens the answer.
-    pub fn open_content(&mut self) {
-        self.memory.cursor.open_text();
     }
 
     /// The marker that was just read closes reasoning.

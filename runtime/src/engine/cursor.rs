@@ -134,11 +134,6 @@ impl Cursor {
         }
     }
 
-    /// The marker that was just read opens a text. What follows it comes within that text: a marker that leads must come before.
-    pub(super) fn open_text(&mut self) {
-        self.search.place.in_text = true;
-    }
-
     /// Text was read that is no marker.
     #[inline]
     pub(super) fn read_text(&mut self, text: &[u8]) {

@@ -160,8 +160,7 @@ impl Interpreter {
                 Action::Unparsed => io.unparsed(),
                 Action::OtherToken => io.other_token(),
                 Action::MissingMarker(text) => io.missing_marker(text),
-                Action::OpenContent => io.open_content(),
-                Action::CloseContent => {}
+                Action::OpenContent | Action::CloseContent => {}
             }
         }
         true

@@ -47,7 +47,7 @@ pub(super) struct Searcher {
 pub(super) struct Place {
     /// Where the text begins that is searched. Only a marker behind a line of it stands on a line of its own.
     pub(super) begin: usize,
-    /// Text other than white space was read before it, and no marker since; or the last marker opened a text.
+    /// Text other than white space was read before it, and no marker since.
     pub(super) in_text: bool,
     /// Before this offset no text comes before a marker, but white space. It holds for plain text.
     pub(super) lead_end: usize,
