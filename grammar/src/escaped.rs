@@ -2,9 +2,8 @@
 //!
 //! It must not know what the rules mean. Each character of a text and of a class is replaced by its escape.
 
-use super::values::json_text;
 use super::{Builder, Class, Expr, Repeat, RuleId, choice, repeat, sequence, text};
-use crate::small::{List, Map};
+use crate::small::{List, Map, json_text};
 
 /// The rules that were escaped so far, each with its copy.
 #[derive(Default)]

@@ -306,6 +306,11 @@ impl Hasher for Folded {
     }
 }
 
+/// A value as JSON text. (`Value::to_string` would also link what writes it on many lines.)
+pub(crate) fn json_text(value: &(impl serde::Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,8 +8,7 @@ use unjinja_runtime::Trigger;
 use unjinja_runtime::abi_3::{Action, CallShape, Hole, Marker, Program, StateId};
 
 use super::turn::Offered;
-use super::values::json_text;
-use crate::small::{self, List};
+use crate::small::{self, List, json_text};
 
 /// The triggers of a grammar; none if no trigger can announce the calls safely.
 pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {

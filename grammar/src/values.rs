@@ -1,6 +1,5 @@
 //! Values of arguments in the syntax of a format: any value, or values that fit a schema.
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use unjinja_runtime::abi_3::KeyOrder;
 
@@ -154,11 +153,6 @@ impl Values {
     pub(super) fn other_than(&mut self, builder: &mut Builder, known: &[&str], class: &Class) -> Expr {
         other_than(builder, known, [class, class], NAME)
     }
-}
-
-/// A value as JSON text. (`Value::to_string` would also link what writes it on many lines.)
-pub(super) fn json_text(value: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// A schema with one keyword. (`json!` would link what serializes a value to a value.)

@@ -1,12 +1,12 @@
 //! The rules of JSON values, shared by all schemas of a grammar. White space is bounded: a sampler must not be able to
 //! write it forever.
 
+use crate::small::json_text;
 use serde_json::Value;
 
 use super::super::free_text::up_to;
 use super::super::syntax::Syntax;
 use super::super::text_rules::other_than;
-use super::super::values::json_text;
 use super::super::{Builder, Class, Expr, RuleId, choice, many, option, repeat, sequence, some, text};
 use crate::small;
 

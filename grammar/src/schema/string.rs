@@ -6,14 +6,13 @@ use super::super::builder::MAX_COUNT;
 use super::super::counted::{Between, Counted, counted, lost};
 use super::super::syntax::Syntax;
 use super::super::until::Stop;
-use super::super::values::json_text;
 use super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
 use super::bounds::Count;
 use super::constraints::Constraints;
 use super::format::{self, Format};
 use super::regex::Regex;
 use super::{Outcome, Schemas, impossible, json};
-use crate::small::{self, List};
+use crate::small::{self, List, json_text};
 
 /// Groups nest so deep before the next one becomes a rule of its own.
 const NESTED: usize = 6;

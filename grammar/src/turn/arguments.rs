@@ -10,10 +10,10 @@ use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, Nesting, StateI
 use super::{Call, NodeKey, Offered, Position, Turn, is_canonical, is_irrelevant, spaced_before};
 use crate::counted::lost as lost_of;
 use crate::graph::{Alternative, NodeId, Piece};
-use crate::small::List as _;
+use crate::small::{List as _, json_text};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules};
-use crate::values::{NAME, json_text, no_string, schema_of};
+use crate::values::{NAME, no_string, schema_of};
 use crate::{Class, Expr, choice, many, option, repeat, sequence, text};
 
 /// References and combinations of schemas are followed at most so deep.

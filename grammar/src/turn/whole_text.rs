@@ -4,8 +4,7 @@ use unjinja_runtime::abi_3::{Action, Hole, Marker, Transition};
 
 use super::{Alternative, NodeKey, Offered, Piece, Texts, Turn};
 use crate::free_text::TextPart;
-use crate::small::{self, List};
-use crate::values::json_text;
+use crate::small::{self, List, json_text};
 
 impl Turn<'_> {
     /// The alternatives of a free text: up to each of its markers, and to the end of the turn.

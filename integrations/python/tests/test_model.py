@@ -123,13 +123,14 @@ def test_a_folder_of_a_pretrained_model(tmp_path: Path) -> None:
 def test_a_call_that_a_request_rules_out_is_broken_markup(qwen3: Model) -> None:
     other = CALL.replace("get_weather", "get_time")
     named = {"type": "function", "function": {"name": "get_time"}}
-    for options, names, kinds in [
+    cases: list[tuple[dict[str, Any], list[str], list[str]]] = [
         ({}, ["get_weather", "get_time"], []),
         ({"tool_choice": "required"}, ["get_weather", "get_time"], []),
         ({"parallel_tool_calls": False}, ["get_weather"], ["parallel_call"]),
         ({"tool_choice": "none"}, [], ["forbidden_call", "forbidden_call"]),
         ({"tool_choice": named}, ["get_time"], ["forbidden_call"]),
-    ]:
+    ]
+    for options, names, kinds in cases:
         known: dict[str, Any] = {"thinking": False, "unparsed": "separate", **options}
         stream = qwen3.stream(**known)
         for piece in f"Hi.\n{CALL}\n{other}":
