@@ -18,9 +18,9 @@ pub(crate) struct PromptEnd {
 
 /// Words of tags that open reasoning.
 const THINKING: [&str; 6] = ["think", "thinking", "thought", "thoughts", "reason", "reasoning"];
-/// Words that may stand beside them and add nothing.
+/// Words that may come with them and add nothing.
 const STRUCTURE: [&str; 5] = ["start", "begin", "open", "of", "block"];
-/// Words that make the opposite of the word beside them.
+/// Words that make the opposite of the word next to them.
 const NEGATIONS: [&str; 14] = [
     "no", "not", "non", "off", "skip", "without", "disable", "disabled", "hide", "hidden", "never", "false", "none",
     "empty",
@@ -59,7 +59,7 @@ impl PromptEnd {
         if is_sure || words.thinking || is_last && !words.answer {
             return Some(Self::new(open, end, is_sure));
         }
-        // A word behind a token may name what it opens.
+        // A word after a token may name what it opens.
         let named = !after.contains(char::is_whitespace) && speaks_of_thinking(after);
         named.then(|| Self::new(&format!("{open}{after}"), end, false))
     }
@@ -112,7 +112,7 @@ fn describes(o: &Observed, end: &str) -> bool {
     o.candidates.iter().any(|text| text == end) && !o.encloses_user(end) && turns.all(|turn| !turn.text.contains(end))
 }
 
-/// A header without the block that stands at its end: an opener and, some text later, its closer.
+/// A header without the block at its end: an opener and, some text later, its closer.
 fn without_block(header: &str) -> &str {
     let opens = |mark: &&str| {
         let after = header.find(mark).map_or("", |at| &header[at + mark.len()..]);
