@@ -13,7 +13,6 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi_3::{
     Action, Channel, Confirm, Hole, InText, Marker, Markers, NameKind, NextName, Origin, State, StateId, Transition,
-    is_special_token,
 };
 
 use unjinja_spec::MarkerKey;
@@ -223,12 +222,11 @@ impl Builder {
     fn exits_of(&self, hole: usize) -> Vec<Continuation> {
         let closure = self.graph.closure(self.targets[hole], self.last);
         let mut literals = closure.literals.clone();
-        let plan::Hole { reads, until, only_tokens } = &self.graph.holes[hole];
+        let plan::Hole { reads, until, openers } = &self.graph.holes[hole];
         if let Hole::Text(_) = reads {
             literals.retain(|(_, literal, _)| {
-                let Literal { role, core, .. } = &self.graph.literals[*literal];
-                let opens = *role != Role::CallOpen || !only_tokens || is_special_token(core.as_bytes());
-                until.contains(role) && opens
+                let literal = &self.graph.literals[*literal];
+                until.contains(&literal.role) && (literal.role != Role::CallOpen || openers.allow(literal))
             });
         }
         for continuation in &mut literals {

@@ -15,10 +15,10 @@ mod tagged;
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{Action, Hole, Origin};
+use unjinja_runtime::abi_3::{Action, Hole, InText, Origin};
 use unjinja_spec::{ContentMode, END_OF_TEXT, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
-use crate::plan::{self, Expr, Literal, Plan, Role};
+use crate::plan::{self, Expr, Literal, Openers, Plan, Role};
 use build::{is_empty, is_tag, literal, marker, sequence, tolerated};
 use source::Source;
 use stray::leftovers;
@@ -35,7 +35,8 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         if reasoning.ended_by_call {
             until.push(Role::CallOpen);
         }
-        let hole = Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Reasoning), until, only_tokens: false });
+        let openers = Openers::NotLeading;
+        let hole = Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Reasoning), until, openers });
         let close = sequence(vec![
             marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
             Expr::Action(Action::CloseReasoning),
@@ -56,24 +57,24 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
             ]));
         }
     }
+    let calls = (spec.tools.format != ToolFormat::None).then(|| calls(spec));
+    let answer = |openers| {
+        let until =
+            vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::Fence];
+        Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Content), until, openers })
+    };
+    // The state of answer text is that of the first of these holes.
+    parts.push(answer(Openers::Any));
     if spec.content.mode != ContentMode::Plain {
-        parts.push(sequence(vec![marker(spec, MarkerKey::ContentStart, Role::ContentWrapper)]));
+        let mut start = vec![marker(spec, MarkerKey::ContentStart, Role::ContentWrapper)];
+        if calls.as_ref().is_some_and(has_leading) {
+            start.push(answer(Openers::NotLeading));
+        }
+        parts.push(sequence(start));
         parts.push(sequence(vec![marker(spec, MarkerKey::ContentEnd, Role::ContentWrapper)]));
     }
-    parts.push(Expr::Hole(plan::Hole {
-        reads: Hole::Text(Channel::Content),
-        until: vec![
-            Role::ReasoningStart,
-            Role::ContentWrapper,
-            Role::CallOpen,
-            Role::TurnEnd,
-            Role::Stray,
-            Role::Fence,
-        ],
-        only_tokens: false,
-    }));
-    if spec.tools.format != ToolFormat::None {
-        parts.push(sequence(vec![calls(spec), leftovers(spec), Expr::Action(Action::EndCalls)]));
+    if let Some(calls) = calls {
+        parts.push(sequence(vec![calls, leftovers(spec), Expr::Action(Action::EndCalls)]));
     }
     parts.extend(stray::markers(spec));
     parts.push(fence::code(spec));
@@ -81,6 +82,16 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         parts.push(stray::broken_call(spec));
     }
     Plan { turn: sequence(vec![repeated_start(spec), first, Expr::Choice(parts).repeated(), turn_end(spec)]) }
+}
+
+/// Whether a call may open with a marker that counts only before a text.
+fn has_leading(calls: &Expr) -> bool {
+    match calls {
+        Expr::Literal(literal) => literal.role == Role::CallOpen && literal.in_text == InText::Text,
+        Expr::Sequence(items) | Expr::Choice(items) => items.iter().any(has_leading),
+        Expr::Repeat(item) | Expr::Option(item) => has_leading(item),
+        Expr::Hole(_) | Expr::Action(_) => false,
+    }
 }
 
 /// A model may repeat the start of its turn, or the last tag of it. Some turns begin with a label.

@@ -3,7 +3,7 @@
 //! It is the step between a spec and a [`Program`](unjinja_runtime::Program): lowering writes it, and it is then made
 //! deterministic. No back end reads it. It must not know what a spec is.
 
-use unjinja_runtime::abi_3::{self as program, Action, InText, Origin};
+use unjinja_runtime::abi_3::{self as program, Action, InText, Origin, is_special_token};
 use unjinja_spec::MarkerKey;
 
 /// The grammar of one assistant turn of a format.
@@ -110,12 +110,34 @@ pub struct Hole {
     pub reads: program::Hole,
     /// The roles of the literals that end free text; empty for anything but free text.
     pub until: Vec<Role>,
-    /// Whether a call opens in the text only with a special token.
-    pub only_tokens: bool,
+    /// The markers with which a call opens in the text.
+    pub openers: Openers,
+}
+
+/// The markers with which a call opens in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Openers {
+    /// All of them.
+    Any,
+    /// All but those that count only before a text: a marker has opened this text.
+    NotLeading,
+    /// Special tokens.
+    Tokens,
+}
+
+impl Openers {
+    /// Whether a literal may open a call.
+    pub fn allow(self, literal: &Literal) -> bool {
+        match self {
+            Openers::Any => true,
+            Openers::NotLeading => literal.in_text != InText::Text,
+            Openers::Tokens => is_special_token(literal.core.as_bytes()),
+        }
+    }
 }
 
 impl From<program::Hole> for Hole {
     fn from(reads: program::Hole) -> Self {
-        Self { reads, until: Vec::new(), only_tokens: false }
+        Self { reads, until: Vec::new(), openers: Openers::Any }
     }
 }

@@ -223,6 +223,14 @@ fn a_recipient_is_one_only_in_a_header() -> Result<(), Failure> {
         }
         reads(&parsers, text, |case| case.content(text))?;
     }
+    // Also where the text of a message begins with it.
+    for text in ["to=find is the header.", " to=find", "\n to=find {\"city\": 1}"] {
+        reads(&parsers, &format!("<|channel|>answer<|text|>{text}"), |case| case.content(text))?;
+        let thought = format!("<|channel|>thoughts<|text|>{text}<|done|><|begin|>");
+        reads(&parsers, &format!("{thought}<|channel|>answer<|text|>{text}"), |case| {
+            case.reasoning(text).content(text)
+        })?;
+    }
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, is_tag, marker, sequence, tolerated};
 use super::source::Source;
-use crate::plan::{self, Expr, Literal, Role};
+use crate::plan::{self, Expr, Literal, Openers, Role};
 
 /// The markers that close a part of a call, the innermost first, and the one that closes reasoning.
 const CLOSERS: [MarkerKey; 6] = [
@@ -81,7 +81,7 @@ fn up_to(mut openers: Vec<Literal>, closers: Vec<Literal>, peek: bool) -> Expr {
     let closers = closers.into_iter().map(|closer| Literal { peek, ..closer });
     let ends = openers.chain(closers).map(|end| Literal { role: Role::Broken, ..end });
     let ends = ends.map(|end| Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)]));
-    let hole = plan::Hole { reads: Hole::Text(Channel::Unparsed), until: vec![Role::Broken], only_tokens: false };
+    let hole = plan::Hole { reads: Hole::Text(Channel::Unparsed), until: vec![Role::Broken], openers: Openers::Any };
     Expr::Sequence(vec![Expr::Hole(hole), Expr::Choice(ends.collect())])
 }
 

@@ -47,35 +47,38 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Answer text.
+const CONTENT_2: StateId = StateId(7);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
+const CALL_NAME: StateId = StateId(8);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(8);
+const ARGUMENTS: StateId = StateId(9);
 
 /// The id of the call.
-const CALL_ID: StateId = StateId(9);
+const CALL_ID: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(11);
+const AFTER_ARGUMENTS: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(12);
+const AFTER_PER_CALL_END_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(13);
+const AFTER_PER_CALL_END_4: StateId = StateId(14);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(14);
+const CONTENT_3: StateId = StateId(15);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(15);
+const UNPARSED_2: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_6: StateId = StateId(16);
+const AFTER_PER_CALL_END_6: StateId = StateId(17);
 const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>analysis<|message|>",
 );
@@ -109,9 +112,6 @@ const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS: Marker = Marker::n
 const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS: Marker = Marker::new(
     "<|start|>assistant<|channel|>analysis to=functions.",
 );
-const MARKER_TO_FUNCTIONS: Marker = Marker::new("to=functions.")
-    .layout(" ", "")
-    .leading();
 const MARKER_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new("<|constrain|>json<|message|>")
     .layout(" ", "");
 const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
@@ -124,12 +124,12 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT: Transition = Transition::new(
+const TO_CONTENT_2: Transition = Transition::new(
     "content.start",
     const { &[Action::OpenContent] },
-    CONTENT,
+    CONTENT_2,
 );
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_CONTENT: Transition = Transition::new(
     "content.end",
     const { &[Action::CloseContent] },
     CONTENT,
@@ -139,16 +139,22 @@ const TO_CALL_NAME: Transition = Transition::new(
     const { &[Action::Speculate] },
     CALL_NAME,
 );
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_B: Transition = Transition::new(
         "tools.per_call_end",
         const { &[Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::Unparsed] },
         CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_3: Transition = Transition::new(
+        "content",
+        const { &[Action::OpenFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_PER_CALL_START: Transition = Transition::new(
@@ -184,7 +190,7 @@ const TO_CALL_NAME_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
     "content.end",
     const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
     CONTENT,
@@ -194,12 +200,12 @@ const TO_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_2_B: Transition = Transition::new(
     "content.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenContent] },
-    CONTENT,
+    CONTENT_2,
 );
-const TO_CONTENT_G: Transition = Transition::new(
+const TO_CONTENT_E: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
@@ -222,7 +228,7 @@ const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
         AFTER_PER_CALL_END_4,
     )
     .recovery();
-const TO_CONTENT_H: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
     "content.end",
     const { &[Action::EndCalls, Action::CloseContent] },
     CONTENT,
@@ -232,12 +238,12 @@ const TO_START_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_I: Transition = Transition::new(
+const TO_CONTENT_2_C: Transition = Transition::new(
     "content.start",
     const { &[Action::EndCalls, Action::OpenContent] },
-    CONTENT,
+    CONTENT_2,
 );
-const TO_CONTENT_J: Transition = Transition::new(
+const TO_CONTENT_G: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
@@ -309,7 +315,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("```"),
-        MARKER_TO_FUNCTIONS,
+        Marker::new("to=functions.").layout(" ", "").leading(),
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
@@ -318,7 +324,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and `=` at offset 2 (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -327,7 +333,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|end|>"),
-        MARKER_TO_FUNCTIONS,
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
@@ -393,6 +398,41 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and ``` (memchr2).
+static CONTENT_2_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
+        Marker::new("<|channel|>final<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|call|>"),
+        Marker::new("<|start|>assistant"),
+        Marker::new("```"),
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
@@ -578,7 +618,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and ``` (memchr2).
-static CONTENT_2_MARKERS: Markers = Markers::new(const {
+static CONTENT_3_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -699,20 +739,20 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_START_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -737,28 +777,23 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_START_2,
                             TO_START_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::OpenFence] },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
+                            TO_CONTENT_3,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -784,7 +819,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -856,22 +890,22 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            TO_CONTENT_B,
+                            TO_CONTENT,
                             TO_START_2,
                             TO_START_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT_B,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -884,6 +918,44 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_START_2,
+                            TO_START_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_3,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                        ]
+                    },
+                )
+                .end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -929,23 +1001,23 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
-                            TO_CONTENT_E,
+                            TO_CONTENT_D,
                             TO_START_2_B,
                             TO_START_2_B,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_CONTENT_G,
                         ]
                     },
                 )
@@ -997,29 +1069,29 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
-                            TO_CONTENT_E,
+                            TO_CONTENT_D,
                             TO_START_2_B,
                             TO_START_2_B,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_CONTENT_G,
                             Transition::new(
                                     "content",
                                     const {
                                         &[Action::EndCall, Action::EndCalls, Action::OpenFence]
                                     },
-                                    CONTENT_2,
+                                    CONTENT_3,
                                 )
                                 .recovery(),
                         ]
@@ -1051,26 +1123,26 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_AFTER_PER_CALL_END_4,
-                            TO_CONTENT_H,
+                            TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_H,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_F,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_J)
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_4", None)
                 .markers(
@@ -1083,22 +1155,22 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_END_4,
-                            TO_CONTENT_H,
+                            TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_H,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_F,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
@@ -1108,11 +1180,11 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_J)
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
-            State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
+            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
                 .markers(
-                    &CONTENT_2_MARKERS,
+                    &CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1128,22 +1200,22 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_START_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
-                            TO_CONTENT_D,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1188,26 +1260,26 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
-                            TO_CONTENT_H,
+                            TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_CONTENT_H,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_F,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_J)
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),
@@ -1251,12 +1323,24 @@ pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<|start|>assistant<|channel|>commentary to=functions."),
-    Trigger::of_word("<|start|>assistant<|channel|>analysis to=functions."),
-    Trigger::of_word("<|channel|>commentary to=functions."),
-    Trigger::of_word("<|channel|>analysis to=functions."),
-    Trigger::of_word("<|start|>assistant to=functions."),
-    Trigger::of_word("to=functions."),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(to=functions\\.)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant to=functions\\.)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant<\\|channel\\|>commentary to=functions\\.)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant<\\|channel\\|>analysis to=functions\\.)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>commentary to=functions\\.)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>analysis to=functions\\.)",
+    ),
 ];
 
 /// Special tokens that the detokenizer must keep as text.
@@ -1283,11 +1367,12 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 8..=21) => Flow::Go(CONTENT),
+                    Found::Marker(5 | 20 | 21) => Flow::Go(CONTENT),
                     Found::Marker(6 | 7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(8..=19) => Flow::Go(CONTENT_2),
                     Found::Marker(22..=27) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1303,7 +1388,8 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=20) => Flow::Go(CONTENT),
+                    Found::Marker(7..=18) => Flow::Go(CONTENT_2),
+                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
                     Found::Marker(21 | 22) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -1312,7 +1398,7 @@ impl Machine for Parser {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(CONTENT_2)
+                        Flow::Go(CONTENT_3)
                     }
                     Found::Marker(24..=29) => {
                         io.speculate(CONTENT);
@@ -1329,7 +1415,7 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6..=10) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1360,11 +1446,12 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(6 | 9..=21) => Flow::Go(CONTENT),
+                    Found::Marker(6 | 21) => Flow::Go(CONTENT),
                     Found::Marker(7 | 8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
                     Found::Marker(22..=27) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1375,6 +1462,33 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5 | 6) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(7..=18) => Flow::Go(CONTENT_2),
+                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
+                    Found::Marker(21 | 22) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(24..=28) => {
+                        io.speculate(CONTENT_2);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1413,7 +1527,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11 | 14..=26) => {
+                    Found::Marker(11 | 26) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -1423,6 +1537,11 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(14..=25) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Marker(27) => {
                         io.end_call();
@@ -1466,7 +1585,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 15..=27) => {
+                    Found::Marker(12 | 27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -1476,6 +1595,11 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(15..=26) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Marker(28) => {
                         io.end_call();
@@ -1489,7 +1613,7 @@ impl Machine for Parser {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(CONTENT_2)
+                        Flow::Go(CONTENT_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1510,7 +1634,7 @@ impl Machine for Parser {
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(11) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(12 | 15..=27) => {
+                    Found::Marker(12 | 27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1518,6 +1642,10 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(15..=26) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1533,7 +1661,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(6 | 9..=21) => {
+                    Found::Marker(6 | 21) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1541,6 +1669,10 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(9..=20) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Marker(22..=27) => {
                         io.end_calls();
@@ -1554,8 +1686,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+            CONTENT_3 => {
+                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => {
                         io.close_fence();
@@ -1565,13 +1697,14 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=21) => Flow::Go(CONTENT),
+                    Found::Marker(8..=19) => Flow::Go(CONTENT_2),
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
                     Found::Marker(22 | 23) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(24..=28) => {
-                        io.speculate(CONTENT_2);
+                        io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
@@ -1599,7 +1732,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 15..=27) => {
+                    Found::Marker(12 | 27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1607,6 +1740,10 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(15..=26) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1626,7 +1763,8 @@ impl Machine for Parser {
             | REASONING
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
-            | CONTENT_2 => true,
+            | CONTENT_2
+            | CONTENT_3 => true,
             AFTER_ARGUMENTS => {
                 io.end_call();
                 io.end_calls();
