@@ -25,8 +25,6 @@ pub(super) struct TextStop {
     pub(super) confirmed: bool,
     /// It is not a part of the text.
     pub(super) peek: bool,
-    /// The text does not end here: it may not have this marker.
-    pub(super) forbidden: bool,
 }
 
 /// What a rule matches of a free text: all of it up to a stop, with the stop, or all of it up to the end.
@@ -49,34 +47,19 @@ impl FreeText {
             core: stop.core.to_owned(),
             confirmed: !stop.confirm.is_empty(),
             peek: stop.peek,
-            forbidden: false,
         };
         Self { until: Until::new(stops), stops: stops.iter().map(stop).list() }
     }
 
-    /// The same, without the markers that lead nowhere: `leads` gets the number of each.
-    pub(super) fn leading(mut self, leads: impl Fn(usize) -> bool) -> Self {
-        for (number, stop) in self.stops.iter_mut().enumerate() {
-            stop.forbidden = !leads(number);
-        }
-        self
-    }
-
     /// Whether a text ends exactly where one of the markers occurs for the first time, so that it is enough to exclude the
-    /// markers from the text. That is not so if a marker must be confirmed, if one can begin inside another and end after it, or
-    /// if one that the text may not have is a part of one at which it ends.
+    /// markers from the text. That is not so if a marker must be confirmed, or if one can begin inside another.
     pub(super) fn excludes_its_stops(&self) -> bool {
         let overlap = |one: &str, other: &str| {
             let mut ends = one.char_indices().skip(1);
             ends.any(|(at, _)| other.len() > one.len() - at && other.starts_with(&one[at..]))
         };
         let cores = || self.stops.iter().map(|stop| stop.core.as_str());
-        let is_part = |forbidden: &TextStop| {
-            let mut ends = self.stops.iter().filter(|stop| !stop.forbidden);
-            forbidden.forbidden && ends.any(|stop| stop.core.contains(&forbidden.core))
-        };
-        !self.stops.iter().any(|stop| stop.confirmed || is_part(stop))
-            && !cores().any(|one| cores().any(|other| overlap(one, other)))
+        !self.stops.iter().any(|stop| stop.confirmed) && !cores().any(|one| cores().any(|other| overlap(one, other)))
     }
 }
 
@@ -131,9 +114,6 @@ mod tests {
             let stops: Vec<Stop<'_>> = cores.iter().copied().map(stop).collect();
             assert_eq!(FreeText::new(&stops).excludes_its_stops(), expected, "{cores:?}");
         }
-        // The text may not have the first one, which is a part of the second.
-        let stops = ["to=", "<c> to="].map(stop);
-        assert!(!FreeText::new(&stops).leading(|number| number == 1).excludes_its_stops());
         let confirmed = Stop { core: "<a>", confirm: vec!["b"], peek: false };
         assert!(!FreeText::new(&[confirmed]).excludes_its_stops());
     }

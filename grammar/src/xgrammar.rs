@@ -16,7 +16,7 @@ use crate::small::Set;
 
 /// The structural tag of a turn.
 pub(super) fn structural_tag(builder: &Builder, root: &Expr) -> String {
-    let mut formats = Formats { builder, open: Vec::new() };
+    let mut formats = Formats { builder, open: Vec::new(), copies: 1 };
     StructuralTag(formats.format(root)).to_string()
 }
 
@@ -24,7 +24,13 @@ struct Formats<'b> {
     builder: &'b Builder,
     /// The rules whose formats are being made. A format cannot contain itself, but a grammar can.
     open: Vec<RuleId>,
+    /// How often what is made now is written: once for each alternative, and for each marker of the free texts around it.
+    copies: usize,
 }
+
+/// How often a free text may be written as a format of its own. A format repeats what follows for each marker, and a grammar does
+/// not: without this limit, formats whose headers have many forms take megabytes.
+const MAX_COPIES: usize = 200;
 
 /// An alternative that begins with free text: the part of the text, and what follows.
 type AfterText<'e> = (TextPart, &'e [Expr]);
@@ -62,6 +68,14 @@ impl Formats<'_> {
 
     /// One of these: those that begin with the same free text share a format, and so do those without any.
     fn alternatives(&mut self, all: &[Expr]) -> Format {
+        let copies = self.copies;
+        self.copies *= all.iter().filter(|one| self.leads_to_text(one)).count().max(1);
+        let format = self.format_of_alternatives(all);
+        self.copies = copies;
+        format
+    }
+
+    fn format_of_alternatives(&mut self, all: &[Expr]) -> Format {
         let mut texts: Vec<(usize, Vec<AfterText<'_>>)> = Vec::new();
         let mut formats: Vec<Format> = Vec::new();
         let mut others: Vec<Expr> = Vec::new();
@@ -95,6 +109,14 @@ impl Formats<'_> {
 
     /// Free text, and what may follow it.
     fn free_text(&mut self, free: &FreeText, parts: &[AfterText<'_>]) -> Format {
+        let copies = self.copies;
+        self.copies *= free.stops.len().max(1);
+        let format = self.format_of_text(free, parts);
+        self.copies = copies;
+        format
+    }
+
+    fn format_of_text(&mut self, free: &FreeText, parts: &[AfterText<'_>]) -> Format {
         let may_end = parts.iter().any(|(part, _)| part.stop.is_none());
         // What follows each marker, in the order of the markers.
         let mut tags: Vec<(&str, Vec<Expr>)> = Vec::new();
@@ -183,8 +205,24 @@ impl Formats<'_> {
         if cores.iter().any(|core| begins(core) || with_token(core)) {
             return None;
         }
+        // Where a marker contains an excluded text, the engine would refuse the text before it has read the marker: what comes before
+        // the excluded text triggers the tag.
+        let mut begins: Vec<&str> = Vec::new();
+        for core in triggers {
+            let begin =
+                excludes.iter().filter_map(|excluded| core.find(*excluded)).min().map_or(core, |at| &core[..at]);
+            if begin.is_empty() {
+                return None;
+            }
+            if !begins.contains(&begin) {
+                begins.push(begin);
+            }
+        }
+        if begins.iter().any(|one| begins.iter().chain(&excludes).any(|other| other != one && other.starts_with(one))) {
+            return None;
+        }
         let unfolded = |cores: Vec<&str>| cores.into_iter().map(|core| tokens.unfold(core)).collect();
-        let (triggers, excludes) = (unfolded(triggers), unfolded(excludes));
+        let (triggers, excludes) = (unfolded(begins), unfolded(excludes));
         let tags = tags.iter().map(|(core, rest)| self.tag_of(core, rest)).collect();
         Some(Format::TriggeredTags { triggers, tags, excludes })
     }
@@ -203,7 +241,9 @@ impl Formats<'_> {
     /// The free text of a turn before any call that a rule is, if the formats for it mean the same.
     fn text_of(&self, rule: RuleId) -> Option<TextPart> {
         let part = self.builder.get(rule)?.text.filter(|part| part.top && part.from == 0)?;
-        self.builder.text(part.text)?.excludes_its_stops().then_some(part)
+        let text = self.builder.text(part.text)?;
+        let nests = self.copies == 1 || self.copies * text.stops.len() <= MAX_COPIES;
+        (nests && text.excludes_its_stops()).then_some(part)
     }
 
     fn text_at(&self, expr: &Expr) -> Option<TextPart> {

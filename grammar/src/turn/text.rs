@@ -26,10 +26,8 @@ impl Turn<'_> {
         if let Some(table) = self.tables.get(&key) {
             return Rc::clone(table);
         }
-        let table = self.with_stops(key, |stops, _, exits| {
-            let text = FreeText::new(stops).leading(|stop| !exits[stop].is_empty());
-            Rc::new(Table { text: Arc::new(text), exits })
-        });
+        let table =
+            self.with_stops(key, |stops, _, exits| Rc::new(Table { text: Arc::new(FreeText::new(stops)), exits }));
         self.tables.insert(key, Rc::clone(&table));
         table
     }
