@@ -166,7 +166,7 @@ impl Observed {
         whole.chain([self.user_alone.as_str()]).any(|text| encloses_user(text, end))
     }
 
-    /// A usual field of reasoning that is rendered without a marker behind it.
+    /// A usual field of reasoning that is rendered without a marker after it.
     pub(crate) fn unmarked_reasoning(&self) -> Option<&str> {
         let shown = self.reasoning.iter().filter(|reasoned| reasoned.is_shown() && !reasoned.is_marked());
         shown.map(|reasoned| reasoned.carrier.field()).find(|field| REASONING_FIELDS.contains(field))
@@ -260,7 +260,7 @@ const OTHER_FIELDS: [&str; 14] = [
 ];
 
 impl Reasoned {
-    /// Whether the reasoning stands in a turn once, before an answer or in a turn with a call.
+    /// Whether a turn holds the reasoning once, before an answer or in a turn with a call.
     pub(crate) fn is_shown(&self) -> bool {
         self.before_answer().is_some() || self.before_call().is_some()
     }

@@ -288,7 +288,7 @@ impl AssistantMessage {
         }
     }
 
-    /// The tools that a style offers beside this message.
+    /// The tools that a style offers with this message.
     pub(crate) fn tools(&self, style: Style) -> Value {
         if self.calls.is_empty() { Value::Null } else { style.offer(tools_for(&self.calls)) }
     }

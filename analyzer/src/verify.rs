@@ -147,7 +147,7 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
 /// How messages are handed over to the template.
 fn style_of(style: Style, spec: &FormatSpec) -> Style {
     let can = &spec.capabilities;
-    // Null is only known to work beside calls that are rendered.
+    // Null is only known to work in a turn whose calls are rendered.
     Style { empty: if can.requires_nonnull_content || !can.tool_calls { style.empty } else { Empty::Null }, ..style }
 }
 
@@ -337,7 +337,7 @@ impl<'p, 't> Trials<'p, 't> {
         Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
     }
 
-    /// What stands before the text of this turn and belongs to it: its start, or what the template writes of it together with
+    /// The text before this turn's own that belongs to the turn: its start, or what the template writes of it together with
     /// the user's message. Before a past turn that may be less than at the end of a prompt.
     fn begun(&self, turn: &AssistantMessage, past: bool, extra: &[Variable]) -> &str {
         let (start, known) = (self.spec.turn.assistant_start.as_str(), &self.spec.generation_prompt);
