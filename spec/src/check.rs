@@ -395,7 +395,7 @@ impl Findings {
         }
     }
 
-    /// A type beside the argument's name.
+    /// A type next to the argument's name.
     fn typed(&mut self, tools: &Tools) {
         let arguments = &tools.arguments;
         let near = "tools.arguments.type_prefix";
