@@ -50,7 +50,7 @@ impl<'s> Source<'s> {
         self.whole.contains(&key)
     }
 
-    /// The headers that stand for a marker, beside its own text.
+    /// The headers that stand for a marker, without its own text.
     pub(super) fn headers(&self, key: MarkerKey) -> impl Iterator<Item = &str> {
         self.headers.iter().filter(move |(other, _)| *other == key).map(|(_, text)| text.as_str())
     }

@@ -11,7 +11,7 @@ use super::error::{TypesError, TypesProblem};
 use super::names::{Names, doc, type_name};
 use super::{merge, pointer};
 
-/// How many schemas are looked at for one tool. References are followed where they stand, so a small schema can become a
+/// How many schemas are looked at for one tool. References are followed where they occur, so a small schema can become a
 /// large one.
 const BUDGET: usize = 20_000;
 const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "object", "array", "null"];
@@ -227,7 +227,7 @@ impl<'o> Resolver<'o> {
         shape
     }
 
-    /// A reference. Its target gets a type if it needs one. Otherwise it is read as if it stood here.
+    /// A reference. Its target gets a type if it needs one. Otherwise it is read as if it were written here.
     fn reference(&mut self, reference: &Value, at: &str, name: Name) -> Shape {
         let Some(pointer) = self.target(reference, at) else { return Shape::any() };
         if let Some((name, nullable)) = self.named.get(&pointer) {
