@@ -54,7 +54,7 @@ pub struct SpecialTokens {
     pub others: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What a render is to do besides returning the text. The default: the template's own limits, and nothing is recorded.
+/// What a render does in addition to returning the text. The default: the template's own limits, and nothing is recorded.
 ///
 /// ```
 /// use unjinja_render::{Limits, RenderOptions, Template};

@@ -2,7 +2,7 @@
 //! made of it.
 //!
 //! Everything that makes a text out of others does it with the functions here, so no other file knows pieces. In a plain
-//! render no text has a mark, and the functions here do nothing besides moving text.
+//! render no text has a mark, and the functions here only move text.
 
 use std::ops::Range;
 use std::rc::Rc;
