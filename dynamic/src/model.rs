@@ -181,7 +181,7 @@ impl Model {
     /// has the conversation.
     ///
     /// It is the longest end of the prompt that `add_generation_prompt` is known to write. If there is none, the prompt may end in a
-    /// turn that the model is to continue: that is what stands behind the last marker of an assistant's turn, unless this turn is
+    /// turn that the model is to continue: that is the text after the last marker of an assistant's turn, unless this turn is
     /// over or has made a call.
     ///
     /// ```
