@@ -74,7 +74,7 @@ fn calls_dropped(subject: &Subject) -> Option<Finding> {
     Some(Finding::new(rules::CALL_DROPPED, message, help).with(conversation.context(), expected, actual))
 }
 
-/// Content beside calls: dropped, or written as reasoning.
+/// Content of turns with calls: dropped, or written as reasoning.
 fn content_of_calls(subject: &Subject) -> Option<Finding> {
     let manner = subject.calls?;
     let mut call = Manner { empty: Empty::Text, ..manner }.call();

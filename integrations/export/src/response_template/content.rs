@@ -13,7 +13,7 @@ use super::text::strip;
 use super::transform;
 use super::value::{Dict, Value};
 
-/// The characters between which the number of a string stands while JSON is being corrected.
+/// The characters around the number of a string, while JSON is being corrected.
 const MARKS: (char, char) = ('\u{1}', '\u{2}');
 
 /// A key without quotes.

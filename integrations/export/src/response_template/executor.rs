@@ -32,7 +32,7 @@ pub enum Event {
         /// The named groups of the marker.
         captures: Vec<(String, String)>,
     },
-    /// A region goes on.
+    /// A region continues.
     Chunk {
         /// Its field.
         field: String,
@@ -180,7 +180,7 @@ impl<'t> Executor<'t> {
         self.current.filter(|_| self.is_open).map(|at| &self.template.fields[at])
     }
 
-    /// The text of the open region so far, with what is held back of it.
+    /// The text of the open region until here, with the part that is held back.
     pub(crate) fn open_text(&self) -> String {
         format!("{}{}", self.body, &self.buffer[self.at..])
     }
@@ -426,7 +426,7 @@ impl Content {
     }
 }
 
-/// Where the last match of the start anchor ends; 0 if there is none.
+/// Where the last match of the start anchor ends; 0 without a match.
 fn last_match(anchor: &Anchor, prompt: &str) -> Result<usize, RanAway> {
     Ok(anchor.pattern.search_all(prompt)?.last().map_or(0, |found| found.range.end))
 }

@@ -331,7 +331,7 @@ impl Import {
         tools.parameter_order = vec![tools.name_field.clone(), tools.args_field.clone()];
     }
 
-    /// Calls whose name stands in the marker before them.
+    /// Calls whose name is in the marker before them.
     fn named(&mut self, place: &str, content: &Content) {
         let tools = &mut self.spec.tools;
         match content {

@@ -30,8 +30,8 @@ const FIELD_KEYS: [&str; 11] = [
 ];
 
 impl ResponseTemplate {
-    /// Reads a template, and checks that nothing in it is unknown or contradicts itself. What a single reader refuses besides
-    /// is said by [`Self::problems_for`].
+    /// Reads a template, and checks that nothing in it is unknown or contradicts itself. What only a single reader
+    /// refuses is said by [`Self::problems_for`].
     ///
     /// # Errors
     ///

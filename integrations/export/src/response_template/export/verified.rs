@@ -20,7 +20,7 @@ use super::loss::LossKind;
 pub struct Export {
     /// For which reader.
     pub dialect: Dialect,
-    /// The template, as it stands in `tokenizer_config.json`.
+    /// The template, as it is in `tokenizer_config.json`.
     pub json: Json,
     /// How many random conversations were tried.
     pub tried: u32,

@@ -6,7 +6,7 @@
 pub(crate) enum Item {
     /// One character.
     Char(char),
-    /// One of several: what stands between the brackets of a set.
+    /// One of several: the text between the brackets of a set.
     Set(String),
 }
 

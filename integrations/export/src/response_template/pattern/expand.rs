@@ -16,9 +16,9 @@ pub(crate) struct Expansion {
     pub before: String,
     /// The name of the group that is the hole, and the text after it.
     pub hole: Option<(String, String)>,
-    /// White space may stand where it is in no text: before, inside or after it.
+    /// White space is allowed where the text has none: before, inside or after it.
     pub has_optional_space: bool,
-    /// White space may stand at the end of what is known so far.
+    /// White space is allowed at the end of the text that is known until here.
     pub(crate) is_after_space: bool,
 }
 
@@ -91,7 +91,7 @@ fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
         Node::Place(Place::LastLine | Place::End) => {}
         Node::Place(_) => return Err("it asks where in the text it is".to_owned()),
         Node::Same(_) => return Err("it refers to a group".to_owned()),
-        // What must stand before a marker is no part of it.
+        // Text that must come before a marker is not part of it.
         Node::Look { ahead: false, negative: false, .. } => {}
         Node::Look { .. } => return Err("it looks at the text around it".to_owned()),
         Node::IgnoreCase(_) => return Err("upper and lower case are the same in it".to_owned()),
