@@ -93,7 +93,7 @@ impl Message {
 
     /// OpenAI's message, as a dict. A call without an id gets one, as in `Stream.openai_chunks`; a message always gives it the same
     /// one. `call_ids` are the ids of the earlier calls in the conversation, in order: new ones differ from them, and ids that
-    /// count go on from them.
+    /// count continue from them.
     #[pyo3(signature = (*, call_ids=None))]
     fn to_dict<'py>(&self, py: Python<'py>, call_ids: Option<Vec<String>>) -> PyResult<Bound<'py, PyAny>> {
         match call_ids {
