@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::ids::CallIdShape;
 
-    /// A call whose id comes behind its arguments.
+    /// A call whose id comes after its arguments.
     fn pieces(model_ids: ModelIds) -> Vec<CallPiece> {
         let mut writer = CallWriter::new(CallIds::new(CallIdShape::Counted).written(model_ids));
         let events = [

@@ -16,7 +16,7 @@ use crate::place::Place;
 pub struct Request {
     /// The model's name.
     pub model: String,
-    /// The conversation so far. Instructions are messages of [`Role::System`].
+    /// The conversation until now. Instructions are messages of [`Role::System`].
     pub messages: Vec<ChatMessage>,
     /// The tools offered.
     pub tools: Tools,

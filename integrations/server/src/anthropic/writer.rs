@@ -86,7 +86,7 @@ impl EventWriter {
         self
     }
 
-    /// The first event, with the usage so far if it is known. Without this call, it precedes the first block.
+    /// The first event, with the usage until now, if it is known. Without this call, it precedes the first block.
     pub fn start(&mut self, usage: Option<Usage>) -> Vec<StreamEvent> {
         self.usage = usage.unwrap_or(self.usage);
         let mut events = Vec::new();

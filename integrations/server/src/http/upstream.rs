@@ -227,7 +227,7 @@ impl Answer {
         }
     }
 
-    /// What a piece says; nothing if it says nothing. Behind the end of the answer, only the usage counts.
+    /// What a piece says; nothing if it says nothing. After the end of the answer, only the usage counts.
     fn note(&mut self, piece: Result<Piece, Trouble>) -> Result<Option<Piece>, Trouble> {
         if self.finished {
             let Piece { usage, last, .. } = piece.unwrap_or_default();
