@@ -70,7 +70,7 @@ pub(crate) fn continued(
     Ok(None)
 }
 
-/// Whether a byte goes on with a character, or begins one.
+/// Whether a byte continues a character, or begins one.
 fn may_follow(begun: &[u8], byte: u8) -> bool {
     match str::from_utf8(&[begun, &[byte]].concat()) {
         Ok(_) => true,

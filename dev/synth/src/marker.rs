@@ -127,12 +127,12 @@ impl<'r> Markers<'r> {
         }
     }
 
-    /// A marker that stands alone.
+    /// A marker that comes alone.
     pub fn single(&mut self, alphabet: Alphabet) -> String {
         self.pair(alphabet).0
     }
 
-    /// White space beside a marker: mostly none, else a newline or two.
+    /// White space next to a marker: mostly none, else a newline or two.
     pub fn space(&mut self) -> &'static str {
         self.rng.pick(&["", "", "", "", "\n", "\n", "\n\n", " "])
     }

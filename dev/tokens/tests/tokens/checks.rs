@@ -221,7 +221,7 @@ fn inert(marker: &str) -> String {
         .collect()
 }
 
-/// Whether a token holds the end of a marker and what stands behind it, or the other way round.
+/// Whether a token holds the end of a marker and text after it, or text and the beginning of a marker.
 fn goes_over_a_border(model: &Model, tokens: &[crate::vocabulary::Token], text: &str) -> bool {
     let mut borders = BTreeSet::new();
     for marker in &model.spec.tokens.preserved {

@@ -39,7 +39,7 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Reads the JSON of a `tokenizer.json`.
     pub fn new(mut json: Value) -> Result<Self, Failure> {
-        // What stands around a whole prompt is not part of a turn.
+        // Text around a whole prompt is not part of a turn.
         json["post_processor"] = Value::Null;
         let bytes = if json["decoder"].to_string().contains("ByteFallback") { Bytes::Names } else { Bytes::Letters };
         let whole = load(&json)?;
