@@ -162,7 +162,7 @@ fn a_suite_that_fails_is_not_recorded() -> Result<(), Failure> {
     assert!(!passed && text.contains("suite right: passed"), "{text}");
     assert!(repository.folder.join("rare").exists(), "{text}");
 
-    // A record stands for a commit, so what it says of must be committed.
+    // A record is about a commit, so its inputs must be committed.
     repository.write("a/code.rs", "2")?;
     let (passed, text) = repository.suites(&["--all", "--record", "right"])?;
     assert!(!passed && text.contains("commit them first"), "{text}");
