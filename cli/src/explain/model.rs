@@ -193,7 +193,7 @@ pub(crate) struct StopView {
     pub why: Why,
     /// The state that was reading.
     pub state: String,
-    /// What that state reads besides markers.
+    /// What that state reads in addition to markers.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reads: &'static str,
     /// The markers that would have been accepted.

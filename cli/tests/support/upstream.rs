@@ -43,7 +43,7 @@ impl Upstream {
         Ok(upstream)
     }
 
-    /// The heads of the requests so far.
+    /// The heads of the requests until now.
     pub fn heads(&self) -> String {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
     }
