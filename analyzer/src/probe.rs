@@ -28,7 +28,7 @@ struct Labelled {
     labels: Option<Labels>,
 }
 
-/// A template and its renders so far.
+/// A template and its renders until now.
 pub(crate) struct Probe<'t> {
     pub template: &'t Template,
     /// The variables that the template reads. Others are not handed over, which saves a third of the time.
