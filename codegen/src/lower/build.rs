@@ -70,10 +70,12 @@ pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
 
 fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Expr {
     let mut pieces = Vec::new();
-    let parts = match () {
-        () if spec.is_whole(key) => vec![MarkerText::new(text)],
-        () if CLOSERS.contains(&key) => MarkerText::pieces(text).into_iter().flat_map(MarkerText::at_tags).collect(),
-        () => MarkerText::pieces(text),
+    let parts = if spec.is_whole(key) {
+        vec![MarkerText::new(text)]
+    } else if CLOSERS.contains(&key) {
+        MarkerText::pieces(text).into_iter().flat_map(MarkerText::at_tags).collect()
+    } else {
+        MarkerText::pieces(text)
     };
     let last = parts.len().saturating_sub(1);
     for (index, piece) in parts.into_iter().enumerate() {
