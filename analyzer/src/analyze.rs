@@ -128,7 +128,7 @@ fn analyze_here(
 /// The most tokens that a spec lists although they mean nothing in an assistant's turn.
 const MOST_OTHER_TOKENS: usize = 16;
 
-/// The special tokens in a template's texts that are no part of a marker. Text in square brackets may be prose.
+/// The special tokens in a template's texts that are not part of a marker. Text in square brackets may be prose.
 fn other_tokens(template: &Template, spec: &FormatSpec) -> Vec<String> {
     let markers: Vec<&str> = spec.markers().map(|(_, text)| text).collect();
     let is_other = |token: &&str| {

@@ -152,7 +152,7 @@ pub(crate) enum Carrier {
     Tags(String, String),
 }
 
-/// Stands for a field name where reasoning is passed as a content part of the type `thinking`.
+/// The name that is given for the field where reasoning is passed as a content part of the type `thinking`.
 const PARTS: &str = "content.thinking";
 
 impl Carrier {

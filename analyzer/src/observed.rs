@@ -59,7 +59,7 @@ impl Turn {
         self.all(part).find(|range| range.start >= at)
     }
 
-    /// The end of the last hole; 0 if there is none.
+    /// The end of the last hole; 0 without holes.
     pub(crate) fn last_end(&self) -> usize {
         self.holes.iter().map(|hole| hole.range.end).max().unwrap_or(0)
     }

@@ -35,7 +35,7 @@ impl Candidate {
         Self { spec, gaps, refused, wrong }
     }
 
-    /// How bad it is; the least counts.
+    /// How bad it is, worst first: refused, loses answers, number of failed conversations, number of gaps. The least rank wins.
     fn rank(&self) -> (bool, bool, usize, usize) {
         let failed: usize = self.wrong.0.values().map(|tally| tally.failed).sum();
         (!self.refused.is_empty(), self.wrong.mostly(Kind::is_answer), failed, self.gaps.len())

@@ -217,7 +217,7 @@ pub(crate) enum Lost {
 }
 
 impl Lost {
-    /// The text; empty if there is none.
+    /// The text; empty if the template refused the turn.
     pub(crate) fn rendered(&self) -> &str {
         match self {
             Lost::Refused(_) => "",

@@ -16,8 +16,8 @@ mod tests;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Opening {
     pub start: String,
-    /// What a generation prompt ends with although it does not belong to the start of the turn: the beginning of the
-    /// marker that opens each part of the turn.
+    /// The beginning of the header of each message that `add_generation_prompt` already writes (gpt-oss:
+    /// `<|start|>assistant`). It does not belong to the start of the turn.
     pub begun: String,
     pub reasoning: Reasoning,
     /// Reasoning as a render shows it; `None` if no render does.

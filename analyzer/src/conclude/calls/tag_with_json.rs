@@ -154,7 +154,7 @@ fn last_tag_start(text: &str) -> usize {
     }
 }
 
-/// The end of the first tag of a text; 0 if there is none.
+/// The end of the first tag of a text; 0 without a tag.
 fn first_tag_end(text: &str) -> usize {
     text::tags(text).first().and_then(|tag| Some(text.find(tag)? + tag.len())).unwrap_or(0)
 }
