@@ -116,7 +116,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
     };
     let content = text(&builder, Channel::Content).map(|hole| builder.state(Key::Hole(hole)));
     let reasoning = text(&builder, Channel::Reasoning).map(|hole| builder.state(Key::Hole(hole)));
-    // The last one reads broken calls. The others read text after a call.
+    // The last of these holes reads broken calls; the others read text after a call. `lower` adds that one last.
     let unparsed = builder.graph.holes.iter().rposition(|hole| hole.reads == Hole::Text(Channel::Unparsed));
     let unparsed = unparsed.map(|hole| builder.state(Key::Hole(hole)));
     let opened = builder.graph.edges.iter().flatten().find_map(|(edge, to)| match edge {

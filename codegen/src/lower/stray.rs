@@ -191,7 +191,7 @@ fn is_special(literal: &Literal) -> bool {
     is_special_token(literal.core.as_bytes())
 }
 
-/// The parts of a marker that stand for it: its tags. Where there are words between them, all that has no white space in it.
+/// The parts of a marker that identify it: its tags. Where there are words between them, all that has no white space in it.
 pub(super) fn parts(text: &str) -> Vec<&str> {
     let pieces = MarkerText::pieces(text).into_iter();
     pieces.flat_map(|piece| if piece.has_words() { vec![piece.core] } else { piece.tags() }).collect()

@@ -166,7 +166,7 @@ impl<'o> Resolver<'o> {
             {
                 value.insert("description".to_owned(), doc(text, String::new).into());
             }
-            // Null as a default means that there is none.
+            // Null as a default means that the schema has no default.
             if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
                 value.insert("default".to_owned(), default.clone());
             }
