@@ -133,7 +133,7 @@ impl RenderOptions {
 /// A finished render, successful or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// The text, or why there is none.
+    /// The text, or why rendering failed.
     pub result: Result<String, RenderError>,
     /// What the template looked at, up to the error if there was one. Empty unless
     /// [`RenderOptions::record_reads`] was set; [`Reads::decided`] is filled by [`RenderOptions::label`] instead.
