@@ -53,7 +53,7 @@ pub(crate) fn of_field(
     Ok(Value::List(out))
 }
 
-/// The value of a text; `None` stands for the text of a group that took no part in a match.
+/// The value of a text; `None` is the text of a group that took no part in a match.
 pub(crate) fn of_text(text: Option<&str>, content: &Content, dialect: Dialect) -> Result<Value, ReadError> {
     let missing = |kind| ReadError::new(kind, "a tag has no value");
     let plain = |strips: bool| {

@@ -1,5 +1,5 @@
 //! A format spec made of a response template, for repositories that have nothing else: it gives a streaming parser and a
-//! grammar. It works where patterns stand for a few texts with white space around them, and a name in between. Everything
+//! grammar. It works where patterns match only a few texts with white space around them, and a name in between. Everything
 //! else is a reason why not, never a guess.
 
 use unjinja_spec::{

@@ -1,4 +1,4 @@
-//! The texts that a simple pattern stands for. `\s*(?:</a>|</b>)` stands for two texts with white space before them; a name in
+//! The texts that a simple pattern expands to. `\s*(?:</a>|</b>)` expands to two texts with white space before them; a name in
 //! between is kept as a hole.
 //!
 //! An import makes markers of them, and the check for vLLM's second implementation asks whether every match begins with one of
@@ -9,10 +9,10 @@ use super::syntax::{Node, Place};
 /// More texts than this are not markers any more.
 const MOST: usize = 16;
 
-/// One text that a pattern stands for.
+/// One text that a pattern expands to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expansion {
-    /// The text before the hole; the whole text if there is none.
+    /// The text before the hole; the whole text without a hole.
     pub before: String,
     /// The name of the group that is the hole, and the text after it.
     pub hole: Option<(String, String)>,
@@ -22,7 +22,7 @@ pub(crate) struct Expansion {
     pub(crate) is_after_space: bool,
 }
 
-/// The texts that a pattern stands for, at most 16, with at most one named hole in each. White space that may be missing is
+/// The texts that a pattern expands to, at most 16, with at most one named hole in each. White space that may be missing is
 /// left out at the ends of texts, and a newline inside them. `Err` says what has no such texts.
 pub(crate) fn expansions(node: &Node) -> Result<Vec<Expansion>, String> {
     let mut done = vec![Expansion::default()];
@@ -36,7 +36,7 @@ pub(crate) fn expansions(node: &Node) -> Result<Vec<Expansion>, String> {
     Ok(distinct)
 }
 
-/// Appends what a part stands for to each text.
+/// Appends to each text what a part expands to.
 fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
     match node {
         Node::Char(char) => done.iter_mut().for_each(|expansion| expansion.push(*char)),
