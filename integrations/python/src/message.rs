@@ -61,13 +61,13 @@ impl Message {
 
 #[pymethods]
 impl Message {
-    /// The chain of thought; empty if there is none.
+    /// The chain of thought; empty without reasoning.
     #[getter]
     fn reasoning_content(&self) -> &str {
         &self.message.reasoning_content
     }
 
-    /// The answer; empty if there is none.
+    /// The answer; empty without an answer.
     #[getter]
     fn content(&self) -> &str {
         &self.message.content
