@@ -68,7 +68,7 @@ pub struct CallIds {
     calls: usize,
 }
 
-/// Where the letters and digits of ids come from; random ones if there is none.
+/// Where the letters and digits of ids come from; random ones without a source.
 #[derive(Clone, Default)]
 struct Source(Option<Arc<dyn Fn(usize) -> String + Send + Sync>>);
 

@@ -45,7 +45,7 @@ pub struct ChatMessage {
     pub role: Role,
     /// The text; `None` where an assistant only calls tools.
     pub content: Option<String>,
-    /// The reasoning of an assistant; empty if there is none.
+    /// The reasoning of an assistant; empty without reasoning.
     pub reasoning: String,
     /// The calls of an assistant.
     pub tool_calls: Vec<ToolCall>,
