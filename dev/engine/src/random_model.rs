@@ -14,7 +14,7 @@ use crate::file::ModelFile;
 use crate::gguf::File;
 use crate::vocabulary::{self, Added};
 
-/// The length of the vector that stands for a token.
+/// The length of the vector of a token.
 const WIDTH: u64 = 32;
 /// The number of parts into which attention divides it.
 const HEADS: u32 = 2;

@@ -32,7 +32,7 @@ pub struct Vocabulary {
     ordinary: Tokenizer,
     added: HashMap<u32, (String, bool)>,
     bytes: Bytes,
-    /// The byte that each letter stands for.
+    /// The byte of each letter.
     letters: HashMap<char, u8>,
 }
 
