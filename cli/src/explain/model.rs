@@ -20,7 +20,7 @@ pub(crate) struct Explanation {
     pub kind: Kind,
     /// The result.
     pub outcome: Outcome,
-    /// Why there is no parser, if there is none.
+    /// Why there is no parser; `None` with a parser.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the spec does not describe.
@@ -269,7 +269,7 @@ pub(crate) struct Sources<'a> {
     pub file: String,
     pub kind: Kind,
     pub comparisons: &'a [Comparison],
-    /// The spec without and with its overlay, or why there is none.
+    /// The spec without and with its overlay, or why it has no spec.
     pub spec: Result<(FormatSpec, FormatSpec), String>,
     pub tools: Option<&'a Tools>,
     pub generation_prompt: Option<&'a str>,
