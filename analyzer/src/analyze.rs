@@ -133,7 +133,7 @@ fn other_tokens(template: &Template, spec: &FormatSpec) -> Vec<String> {
     let markers: Vec<&str> = spec.markers().map(|(_, text)| text).collect();
     let is_other = |token: &&str| {
         let special = token.starts_with('<') && is_special_token(token.as_bytes());
-        // Tags with attributes, and words in describing texts, are no tokens.
+        // Tags with attributes, and words in describing texts, are not tokens.
         let whole = !token.contains(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'' | '$'));
         special && whole && !markers.iter().any(|text| text.contains(token))
     };

@@ -160,7 +160,7 @@ impl Observed {
         self.calls.is_some() || self.styles.iter().any(|(_, _, turn)| turn.as_ref().is_ok_and(named))
     }
 
-    /// Whether this tag and its counterpart enclose a user's message. Then they are no markers of the assistant's turn.
+    /// Whether this tag and its counterpart enclose a user's message. Then they are not markers of the assistant's turn.
     pub(crate) fn encloses_user(&self, end: &str) -> bool {
         let whole = self.switched.iter().flat_map(|switched| [switched.on.as_str(), switched.off.as_str()]);
         whole.chain([self.user_alone.as_str()]).any(|text| encloses_user(text, end))
@@ -275,7 +275,7 @@ impl Reasoned {
 
     /// The turn with reasoning and a call.
     pub(crate) fn before_call(&self) -> Option<&Turn> {
-        // What takes the place of the call is no reasoning.
+        // What takes the place of the call is not reasoning.
         let both = |turn: &&Turn| turn.only(Part::Reasoning).is_some() && turn.first(Part::Name(0)).is_some();
         self.with_call.as_ref().filter(both)
     }
@@ -361,7 +361,7 @@ pub(crate) fn carriers(probe: &Probe<'_>, read: &[String]) -> Vec<Carrier> {
     carriers
 }
 
-/// The texts that may be markers: the tags in the template's string literals, and short literals that are no words.
+/// The texts that may be markers: the tags in the template's string literals, and short literals that are not words.
 fn marker_candidates(probe: &Probe<'_>) -> Vec<String> {
     let mut candidates: Vec<String> = Vec::new();
     let mut add = |text: &str| {

@@ -151,7 +151,7 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
     spec
 }
 
-/// What the template shows, or is told to show, and the spec lacks.
+/// What the spec lacks although the template shows it, or is told to show it.
 fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     let mut gaps = Vec::new();
     let can = &spec.capabilities;

@@ -65,7 +65,7 @@ pub struct Failure {
 
 impl Verification {
     /// What the parser of the spec gets wrong: each kind of conversation of which more than one in ten came back as
-    /// something else, and calls of which none could be tried. Each with the status that the spec deserves.
+    /// something else, and calls, if none could be tried. Each with the status that the spec deserves.
     pub fn gaps(&self, spec: &FormatSpec) -> Vec<(Status, String)> {
         let mut gaps = Vec::new();
         let wrong: Vec<_> = self.kinds.iter().filter(|(_, tally)| tally.held * 10 < tally.tried * 9).collect();

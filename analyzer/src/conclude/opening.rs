@@ -176,7 +176,7 @@ fn repeated(o: &Observed, start: &str) -> usize {
     // White space before it belongs to the turn's start.
     let shared = start[start.len() - common..].trim_start();
     let is_opener = opener.trim().is_empty() || opener.trim_end().ends_with(shared.trim_end());
-    // A part of a word is no opener.
+    // A part of a word is not an opener.
     let whole = !start[..start.len() - shared.len()].ends_with(char::is_alphanumeric);
     if !ends_turn && is_opener && whole { shared.len() } else { 0 }
 }
