@@ -280,7 +280,7 @@ impl<'t> MarkerText<'t> {
         tag::tags(self.core)
     }
 
-    /// The core up to the end of its first tag, which is the whole core where there is no tag in it.
+    /// The core up to the end of its first tag, or the whole core if it has no tag.
     #[must_use]
     pub fn up_to_first_tag(self) -> &'t str {
         let first = self.tags().first().and_then(|tag| Some(self.core.find(tag)? + tag.len()));
