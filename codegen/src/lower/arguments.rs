@@ -12,7 +12,7 @@ use crate::plan::{Expr, Literal, Role};
 /// The brackets of CDATA.
 const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
-/// The JSON types that a template writes next to a value that is no string.
+/// The JSON types that a template writes next to a value that is not a string.
 const OTHER_TYPES: [&str; 6] = ["number", "integer", "boolean", "object", "array", "null"];
 
 /// What may come after a value that nothing closes.

@@ -29,10 +29,10 @@ pub(super) fn leftovers(spec: &Source<'_>) -> Expr {
     Expr::Choice(tags(spec, &CLOSERS).into_iter().map(inner).collect()).repeated()
 }
 
-/// All special tokens among the markers, where they close nothing: broken markup. A tag that is no special token may be
+/// All special tokens among the markers, where they close nothing: broken markup. A tag that is not a special token may be
 /// prose.
 pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
-    // The parts of a header are no markers by themselves.
+    // The parts of a header are not markers by themselves.
     let is_marker = |key: &MarkerKey| *key != MarkerKey::UserStart && !key.as_str().starts_with("content.header.");
     let keys: Vec<MarkerKey> = MarkerKey::ALL.iter().copied().filter(is_marker).collect();
     let strays = tags(spec, &keys).into_iter().filter(is_special).map(|tag| (tag, Action::Unparsed));
@@ -180,7 +180,7 @@ pub(super) fn repeated_opener(spec: &Source<'_>) -> Expr {
     if again.is_empty() { Expr::empty() } else { Expr::Choice(again).repeated() }
 }
 
-/// Whether a marker is a name in brackets that are no tag's, such as `◁think▷`.
+/// Whether a marker is a name in brackets that are not a tag's, such as `◁think▷`.
 fn is_bracketed(core: &str) -> bool {
     let is_bracket = |c: char| !c.is_alphanumeric() && !c.is_ascii() && !c.is_whitespace();
     core.len() >= 4 && core.starts_with(is_bracket) && core.ends_with(is_bracket) && !core.contains(char::is_whitespace)

@@ -360,7 +360,7 @@ impl<'o> Resolver<'o> {
         2 * required + usize::from(closed || listed)
     }
 
-    /// A schema that is told by its type.
+    /// A schema that is recognised by its type.
     fn typed(&mut self, object: &Map<String, Value>, at: &str, name: Name) -> Shape {
         let found = match object.get("type") {
             Some(found) => types_of(found),
@@ -521,7 +521,7 @@ fn closed_and_empty() -> Value {
     json!({"type": "object", "properties": {}, "additionalProperties": false})
 }
 
-/// The types that `type` lists. An entry that is no text becomes one that is no type.
+/// The types that `type` lists. An entry that is not a text becomes one that is not a type.
 fn types_of(found: &Value) -> Vec<&str> {
     match found {
         Value::Array(list) => list.iter().map(|kind| kind.as_str().unwrap_or_default()).collect(),
