@@ -232,7 +232,7 @@ impl Template {
     }
 
     /// Renders the template as `apply_chat_template` would. `context` is a JSON object of variables: `messages`, `tools`,
-    /// `add_generation_prompt` and whatever else the template reads; `null` is no variables.
+    /// `add_generation_prompt` and whatever else the template reads; `null` means no variables.
     ///
     /// `apply_chat_template` always sets `tools`, `documents` and `add_generation_prompt`. Where the context has none of them,
     /// they are `None`, `None` and false. A few templates fail at a `None`, but not where the variable is undefined. They are
