@@ -132,7 +132,7 @@ impl Model {
         &self.0.parser
     }
 
-    /// Parses a whole output: text, or bytes. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
+    /// Parses a whole output: text, or bytes. Bytes that are not UTF-8 come back as U+FFFD, with a diagnostic.
     pub fn parse<'t>(&self, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
         parse(self.parser().clone(), output, options)
     }
