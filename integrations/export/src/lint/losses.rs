@@ -1,4 +1,4 @@
-//! What of a conversation does not reach the prompt, or not in its place.
+//! The parts of a conversation that do not reach the prompt, or reach it in another place.
 
 use serde_json::Value;
 use unjinja_render::Part;

@@ -237,7 +237,7 @@ impl<'t> Executor<'t> {
                 }
                 return Ok(());
             };
-            // Markers that match nothing open and close a region at one place for ever. The readers do that too, and hang.
+            // Markers that match nothing open and close a region at one place without end. The readers do that too, and hang.
             stalled = if found.range.end > self.at { 0 } else { stalled + 1 };
             if stalled > MOST_STALLED {
                 let message = "its markers match an empty text at one place for ever";

@@ -19,7 +19,7 @@ impl ResponseTemplate {
     ///
     /// # Errors
     ///
-    /// What of the template no spec can say, with its place.
+    /// The parts of the template that no spec can express, each with its place.
     ///
     /// ```
     /// use unjinja_export::response_template::ResponseTemplate;

@@ -79,7 +79,7 @@ pub(crate) struct JsonArgs {
     pub unquoted_keys: bool,
     /// Other quotes than `"`: what opens and what closes a string, and the pattern that finds one.
     pub string_delims: Vec<(String, String, Pattern)>,
-    /// A text that is no JSON is a string.
+    /// A text that is not JSON is a string.
     pub allow_non_json: bool,
     /// That string has no white space at its ends.
     pub strip: bool,
@@ -110,7 +110,7 @@ pub(crate) struct KvArgs {
 pub(crate) enum Transform {
     /// `{content.a.b}`: a name, and the keys to follow.
     Placeholder(String, Vec<String>),
-    /// Anything that is no text with a placeholder.
+    /// Anything that is not a text with a placeholder.
     Literal(Value),
     List(Vec<Transform>),
     Dict(Vec<(String, Transform)>),

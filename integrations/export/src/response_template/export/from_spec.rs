@@ -162,8 +162,8 @@ fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, 
     field
 }
 
-/// Markers of which none begins with another one: of such a marker only the rest is left. When an output arrives in pieces, a
-/// reader takes the shorter one, and the rest comes after it.
+/// Removes from the start of each marker another marker that it begins with. When an output arrives in pieces, a
+/// reader takes the shorter one, and the rest follows it.
 fn apart(mut texts: Vec<String>) -> Vec<String> {
     loop {
         let rest = |text: &String| {
