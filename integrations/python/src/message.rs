@@ -138,7 +138,7 @@ impl ToolCall {
         self.0.complete
     }
 
-    /// The arguments as a Python value, as `json.loads` reads it. Raises RequestError if they are no JSON.
+    /// The arguments as a Python value, as `json.loads` reads it. Raises RequestError if they are not JSON.
     fn arguments_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static READ: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let read = READ.import(py, "unjinja._json", "value_of")?;

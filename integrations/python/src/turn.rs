@@ -85,7 +85,7 @@ impl Turn {
     /// What is known about the turn. No object of Python is made while this is locked: that may run other code of Python, which
     /// may want the lock.
     ///
-    /// A push that failed half-way leaves a parser that can continue, so a poisoned lock is no error.
+    /// A push that failed half-way leaves a parser that can continue, so a poisoned lock is not an error.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
