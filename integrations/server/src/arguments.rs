@@ -6,12 +6,12 @@
 use serde_json::{Map, Value};
 use unjinja_runtime::close_json;
 
-/// What is done with arguments that are no complete JSON object.
+/// What is done with arguments that are not a complete JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// Those of a call that was cut short are closed. All others stay as they are.
     CloseIncomplete,
-    /// They become an object in any case. Text that is no JSON goes into a member [`UNPARSED`].
+    /// They become an object in any case. Text that is not JSON goes into a member [`UNPARSED`].
     Object,
 }
 
@@ -92,7 +92,7 @@ struct Stable {
     read: usize,
     /// How many of them stay.
     stable: usize,
-    /// The text is no JSON object from here on, or its end was reached.
+    /// The text is not a JSON object from here on, or its end was reached.
     lost: bool,
 }
 

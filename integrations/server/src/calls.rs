@@ -21,7 +21,7 @@ pub(crate) enum CallPiece {
 #[derive(Debug)]
 pub(crate) struct CallWriter {
     ids: CallIds,
-    /// What is done with arguments that are no JSON; nothing unless this says so.
+    /// What is done with arguments that are not JSON; nothing unless this says so.
     ending: Option<Ending>,
     calls: Vec<Call>,
 }
@@ -44,7 +44,7 @@ impl CallWriter {
         Self { ids, ending: None, calls: Vec::new() }
     }
 
-    /// What is done with arguments that are no JSON.
+    /// What is done with arguments that are not JSON.
     pub(crate) fn ending(mut self, ending: Ending) -> Self {
         self.ending = Some(ending);
         self
