@@ -148,7 +148,7 @@ fn spelled(tag: &Value, texts: &mut Vec<String>) {
             for (name, value) in members {
                 match value {
                     Value::String(text) if ["end", "value", "separator"].contains(&&**name) => texts.push(text.clone()),
-                    // Schemas are no texts.
+                    // Schemas are not texts.
                     value if name != "json_schema" => spelled(value, texts),
                     _ => {}
                 }

@@ -34,7 +34,7 @@
 //! - Arguments printed without a filter: they are JSON or Python depending on the type they are given as.
 //! - A thinking switch that changes no generation prompt; `eos_token` and similar variables, which are empty in probes.
 //! - Markers of reasoning and answers that are plain words after free text: prose would contain them.
-//! - An empty wrapper in a turn of calls alone whose markers are no tags: its end looks like the beginning of the call.
+//! - An empty wrapper in a turn of calls alone whose markers are not tags: its end looks like the beginning of the call.
 //! - A number that counts the calls if there is never more than one.
 //! - Nested tags for what they cannot tell: empty objects and lists, lists of one item, and texts that look like JSON or tags.
 //!   The template writes JSON there.

@@ -13,7 +13,7 @@ pub enum Alphabet {
     Wide,
     /// `[X]` and `[/X]`.
     Square,
-    /// `]~x]` and `[~x[`: brackets that are no tags.
+    /// `]~x]` and `[~x[`: brackets that are not tags.
     Tilde,
     /// `Word:` and `End word.`: no brackets at all.
     Word,

@@ -22,7 +22,7 @@ pub struct Token {
 enum Bytes {
     /// Every byte is a letter.
     Letters,
-    /// Bytes that are no text have names, `<0x0A>`; a blank is `▁`.
+    /// Bytes that are not text have names, `<0x0A>`; a blank is `▁`.
     Names,
 }
 
