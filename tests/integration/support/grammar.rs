@@ -89,7 +89,7 @@ pub fn is_reported(grammar: &Grammar, problem: &str) -> bool {
     grammar.widened.iter().any(|wider| match wider.what.keyword.as_str() {
         "pattern" => problem.contains("does not match"),
         "minLength" | "maxLength" => problem.contains("characters"),
-        // An object in tags is raw text to a grammar. If it is no object, it is read as a string.
+        // An object in tags is raw text to a grammar. If it is not an object, it is read as a string.
         "type" => problem.contains("is not of type") || problem.contains("ArgumentTypeMismatch"),
         "items" => problem.contains("has more than") || problem.contains("has less than"),
         // A grammar cannot repeat a name that it does not know. If a marker closes another name, the value continues, and so
