@@ -36,7 +36,7 @@ impl Upstream {
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let (server, tls) = (server.clone(), tls.clone());
-                // A client that goes away is no failure.
+                // A client that goes away is not a failure.
                 std::thread::spawn(move || drop(server.accept(connection, tls)));
             }
         });
