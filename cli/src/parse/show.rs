@@ -269,7 +269,7 @@ impl Show for Events {
     }
 }
 
-/// What a server's answer has in addition to the message. It is the same in every run if `SOURCE_DATE_EPOCH` is set, as tests and
+/// What a server's answer has beside the message. It is the same in every run if `SOURCE_DATE_EPOCH` is set, as tests and
 /// reproducible builds do: then the ids are numbers.
 pub(super) struct Answer {
     model: String,
