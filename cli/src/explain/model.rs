@@ -269,7 +269,7 @@ pub(crate) struct Sources<'a> {
     pub file: String,
     pub kind: Kind,
     pub comparisons: &'a [Comparison],
-    /// The spec without and with its overlay, or why it has no spec.
+    /// The spec without and with its overlay, or why no spec was found.
     pub spec: Result<(FormatSpec, FormatSpec), String>,
     pub tools: Option<&'a Tools>,
     pub generation_prompt: Option<&'a str>,

@@ -25,7 +25,7 @@ pub(super) fn argument(spec: &Source<'_>) -> Expr {
     sequence(vec![prefix, hole(Hole::ArgumentName), behind_name(spec)])
 }
 
-/// An argument, without its name.
+/// The rest of an argument, after its name.
 pub(super) fn behind_name(spec: &Source<'_>) -> Expr {
     let tools = &spec.tools;
     let arguments = &tools.arguments;

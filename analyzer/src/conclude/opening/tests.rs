@@ -273,7 +273,7 @@ fn a_described_pair_opens_reasoning() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Text before past answers too is the header, and the text that names the answer opens it.
+/// Text that is also before past answers is the header, and the text that names the answer opens it.
 #[test]
 fn headers_open_nothing() -> Result<(), Failure> {
     for header in ["<thinker>", "<|assistant_thinks|>", "<reasoner>", "<bot>", "<|x|>", "[bot]"] {

@@ -15,7 +15,7 @@ use unjinja_engine::{RandomModel, Trigger};
 
 use super::Failure;
 
-/// Maximum number of tokens that are read, from the end of a prompt. A random model depends on the prompt, not on its meaning.
+/// Maximum number of tokens that are read, from the end of a prompt. The meaning of a prompt is nothing to a random model.
 const PROMPT: usize = 64;
 
 /// The most tokens of an answer, if the request names no limit.
