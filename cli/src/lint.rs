@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Not this rule; may be given several times.
     #[arg(long, value_name = "RULE", value_parser = rule)]
     allow: Vec<Rule>,
-    /// The response template; by default the one in the template's own file, or beside it in `tokenizer_config.json` or
+    /// The response template; by default the one in the template's own file, or next to it in `tokenizer_config.json` or
     /// `response_template.json`.
     #[arg(long, value_name = "FILE")]
     response_template: Option<PathBuf>,
