@@ -128,12 +128,12 @@ fn analyze_here(
 /// The most tokens that a spec lists although they mean nothing in an assistant's turn.
 const MOST_OTHER_TOKENS: usize = 16;
 
-/// The special tokens in a template's texts that are no part of a marker. What stands in square brackets may be prose.
+/// The special tokens in a template's texts that are not part of a marker. Text in square brackets may be prose.
 fn other_tokens(template: &Template, spec: &FormatSpec) -> Vec<String> {
     let markers: Vec<&str> = spec.markers().map(|(_, text)| text).collect();
     let is_other = |token: &&str| {
         let special = token.starts_with('<') && is_special_token(token.as_bytes());
-        // Tags with attributes, and words in describing texts, are no tokens.
+        // Tags with attributes, and words in describing texts, are not tokens.
         let whole = !token.contains(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'' | '$'));
         special && whole && !markers.iter().any(|text| text.contains(token))
     };

@@ -160,13 +160,13 @@ impl Observed {
         self.calls.is_some() || self.styles.iter().any(|(_, _, turn)| turn.as_ref().is_ok_and(named))
     }
 
-    /// Whether this tag and its counterpart enclose a user's message. Then they are no markers of the assistant's turn.
+    /// Whether this tag and its counterpart enclose a user's message. Then they are not markers of the assistant's turn.
     pub(crate) fn encloses_user(&self, end: &str) -> bool {
         let whole = self.switched.iter().flat_map(|switched| [switched.on.as_str(), switched.off.as_str()]);
         whole.chain([self.user_alone.as_str()]).any(|text| encloses_user(text, end))
     }
 
-    /// A usual field of reasoning that is rendered without a marker behind it.
+    /// A usual field of reasoning that is rendered without a marker after it.
     pub(crate) fn unmarked_reasoning(&self) -> Option<&str> {
         let shown = self.reasoning.iter().filter(|reasoned| reasoned.is_shown() && !reasoned.is_marked());
         shown.map(|reasoned| reasoned.carrier.field()).find(|field| REASONING_FIELDS.contains(field))
@@ -260,7 +260,7 @@ const OTHER_FIELDS: [&str; 14] = [
 ];
 
 impl Reasoned {
-    /// Whether the reasoning stands in a turn once, before an answer or in a turn with a call.
+    /// Whether a turn holds the reasoning once, before an answer or in a turn with a call.
     pub(crate) fn is_shown(&self) -> bool {
         self.before_answer().is_some() || self.before_call().is_some()
     }
@@ -275,7 +275,7 @@ impl Reasoned {
 
     /// The turn with reasoning and a call.
     pub(crate) fn before_call(&self) -> Option<&Turn> {
-        // What takes the place of the call is no reasoning.
+        // What takes the place of the call is not reasoning.
         let both = |turn: &&Turn| turn.only(Part::Reasoning).is_some() && turn.first(Part::Name(0)).is_some();
         self.with_call.as_ref().filter(both)
     }
@@ -361,7 +361,7 @@ pub(crate) fn carriers(probe: &Probe<'_>, read: &[String]) -> Vec<Carrier> {
     carriers
 }
 
-/// The texts that may be markers: the tags in the template's string literals, and short literals that are no words.
+/// The texts that may be markers: the tags in the template's string literals, and short literals that are not words.
 fn marker_candidates(probe: &Probe<'_>) -> Vec<String> {
     let mut candidates: Vec<String> = Vec::new();
     let mut add = |text: &str| {

@@ -152,7 +152,7 @@ pub(crate) enum Carrier {
     Tags(String, String),
 }
 
-/// Stands for a field name where reasoning is passed as a content part of the type `thinking`.
+/// The name that is given for the field where reasoning is passed as a content part of the type `thinking`.
 const PARTS: &str = "content.thinking";
 
 impl Carrier {
@@ -288,7 +288,7 @@ impl AssistantMessage {
         }
     }
 
-    /// The tools that a style offers beside this message.
+    /// The tools that a style offers with this message.
     pub(crate) fn tools(&self, style: Style) -> Value {
         if self.calls.is_empty() { Value::Null } else { style.offer(tools_for(&self.calls)) }
     }

@@ -33,7 +33,7 @@ pub struct GapReport {
     pub rendered: String,
     /// The message that must come back, as JSON.
     pub expected: String,
-    /// The message that came back, as JSON, or why there is none.
+    /// The message that came back, as JSON, or why no message came back.
     pub actual: String,
     /// Why both differ, or why there is no conversation, in a sentence.
     pub reason: String,

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # Files
-//! `conversation` makes the messages, `probe` renders them, and `observed` says where their parts stand in a turn. `ask`
+//! `conversation` makes the messages, `probe` renders them, and `observed` says where their parts are in a turn. `ask`
 //! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing; `settle` leaves out of it
 //! what its parser does not read back, and names it. `analyze` is the entry point, and `trace` is the record of what was compared.
 //! `verify` tests the result with messages from `random`, `smallest` finds the smallest conversation that shows a failure,

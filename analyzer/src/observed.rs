@@ -1,4 +1,4 @@
-//! A rendered turn as a sequence of literals and holes: its text, and the places where parts of the message stand.
+//! A rendered turn as a sequence of literals and holes: its text, and the places of the message's parts.
 //!
 //! Conclusions are drawn from the literals between holes. They never look for a word of a message themselves.
 
@@ -21,7 +21,7 @@ pub(crate) enum Part {
     Value(usize, usize),
 }
 
-/// A place in a turn where a part of the message stands.
+/// A place in a turn that holds a part of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hole {
     pub range: Range<usize>,
@@ -47,7 +47,7 @@ impl Turn {
         self.all(part).next()
     }
 
-    /// The place of a part that stands in the turn exactly once.
+    /// The place of a part that is in the turn exactly once.
     pub(crate) fn only(&self, part: Part) -> Option<Range<usize>> {
         let mut all = self.all(part);
         let first = all.next();
@@ -59,7 +59,7 @@ impl Turn {
         self.all(part).find(|range| range.start >= at)
     }
 
-    /// The end of the last hole; 0 if there is none.
+    /// The end of the last hole; 0 without holes.
     pub(crate) fn last_end(&self) -> usize {
         self.holes.iter().map(|hole| hole.range.end).max().unwrap_or(0)
     }

@@ -28,7 +28,7 @@ struct Labelled {
     labels: Option<Labels>,
 }
 
-/// A template and its renders so far.
+/// A template and its renders until now.
 pub(crate) struct Probe<'t> {
     pub template: &'t Template,
     /// The variables that the template reads. Others are not handed over, which saves a third of the time.
@@ -194,7 +194,7 @@ impl<'t> Probe<'t> {
         turn.contains(end.trim()).then(|| turn.to_owned())
     }
 
-    /// Where the last turn stands in a render.
+    /// The range of the last turn in a render.
     fn turn_range(&self, whole: &str, user: &Value, tools: &Value, style: Style, extra: &[Variable]) -> Range<usize> {
         let before = self.render(std::slice::from_ref(user), tools, false, extra).ok();
         let start = self.turn_start(whole, before.as_deref(), user, tools, style, extra);
@@ -360,7 +360,7 @@ fn after_turn(whole: &str, start: usize, before: &str) -> usize {
 /// The path of the assistant's message in the context of a render.
 const MESSAGE: &str = "messages[1].";
 
-/// A turn's text with the places of the message's parts. A part stands where the render says that it comes from the
+/// A turn's text with the places of the message's parts. A part is where the render says that it comes from the
 /// field of the part. A field may hold several parts (arguments as JSON text, reasoning in tags within the content);
 /// then the words tell them apart.
 fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, style: Style) -> Turn {

@@ -35,7 +35,7 @@ impl Candidate {
         Self { spec, gaps, refused, wrong }
     }
 
-    /// How bad it is; the least counts.
+    /// How bad it is, worst first: refused, loses answers, number of failed conversations, number of gaps. The least rank wins.
     fn rank(&self) -> (bool, bool, usize, usize) {
         let failed: usize = self.wrong.0.values().map(|tally| tally.failed).sum();
         (!self.refused.is_empty(), self.wrong.mostly(Kind::is_answer), failed, self.gaps.len())
@@ -151,7 +151,7 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
     spec
 }
 
-/// What the template shows, or is told to show, and the spec lacks.
+/// What the spec lacks although the template shows it, or is told to show it.
 fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     let mut gaps = Vec::new();
     let can = &spec.capabilities;

@@ -110,7 +110,7 @@ impl Prompts {
     }
 }
 
-/// The variables that a template reads besides the messages.
+/// The variables that a template reads in addition to the messages.
 fn variables(template: &Template, s: &Sentinels, tools: &Value) -> Vec<String> {
     let user = [json!({"role": "user", "content": s.user})];
     // Some variables are only read if there are no tools.

@@ -24,7 +24,7 @@ pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
 }
 
 /// The length of the tag at the end of `common`, if a word and another tag follow it in both texts: `<|open|>think<|sep|>`
-/// and `<|open|>response<|sep|>` are two markers, and their common beginning is none.
+/// and `<|open|>response<|sep|>` are two markers, and their common beginning is not a marker.
 fn opener_of_words(common: &str, a: &str, b: &str) -> Option<usize> {
     // Looking for tags takes long, and a word is seen at once.
     if ![a, b].iter().all(|text| text.starts_with(|c: char| c.is_alphanumeric() || c == '_')) {

@@ -65,7 +65,7 @@ pub struct Failure {
 
 impl Verification {
     /// What the parser of the spec gets wrong: each kind of conversation of which more than one in ten came back as
-    /// something else, and calls of which none could be tried. Each with the status that the spec deserves.
+    /// something else, and calls, if none could be tried. Each with the status that the spec deserves.
     pub fn gaps(&self, spec: &FormatSpec) -> Vec<(Status, String)> {
         let mut gaps = Vec::new();
         let wrong: Vec<_> = self.kinds.iter().filter(|(_, tally)| tally.held * 10 < tally.tried * 9).collect();
@@ -147,7 +147,7 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
 /// How messages are handed over to the template.
 fn style_of(style: Style, spec: &FormatSpec) -> Style {
     let can = &spec.capabilities;
-    // Null is only known to work beside calls that are rendered.
+    // Null is only known to work in a turn whose calls are rendered.
     Style { empty: if can.requires_nonnull_content || !can.tool_calls { style.empty } else { Empty::Null }, ..style }
 }
 
@@ -217,7 +217,7 @@ pub(crate) enum Lost {
 }
 
 impl Lost {
-    /// The text; empty if there is none.
+    /// The text; empty if the template refused the turn.
     pub(crate) fn rendered(&self) -> &str {
         match self {
             Lost::Refused(_) => "",
@@ -337,7 +337,7 @@ impl<'p, 't> Trials<'p, 't> {
         Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
     }
 
-    /// What stands before the text of this turn and belongs to it: its start, or what the template writes of it together with
+    /// The text before this turn's own that belongs to the turn: its start, or what the template writes of it together with
     /// the user's message. Before a past turn that may be less than at the end of a prompt.
     fn begun(&self, turn: &AssistantMessage, past: bool, extra: &[Variable]) -> &str {
         let (start, known) = (self.spec.turn.assistant_start.as_str(), &self.spec.generation_prompt);

@@ -12,7 +12,7 @@ pub(crate) fn read(path: &Path) -> Result<String, BuildError> {
     std::fs::read_to_string(path).map_err(|error| failed(path, FileAction::Read, error))
 }
 
-/// Writes a file, and makes its folder if there is none.
+/// Writes a file, and makes its folder if that is missing.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), BuildError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));

@@ -18,10 +18,10 @@ pub(crate) struct Arguments {
     /// The template or spec whose Rust is printed.
     #[arg(required_unless_present_any = ["specs", "spec", "model"], conflicts_with_all = ["specs", "spec", "model"])]
     path: Option<PathBuf>,
-    /// Write the modules of all specs in this folder, with the overlays beside them.
+    /// Write the modules of all specs in this folder, with the overlays next to them.
     #[arg(long, value_name = "DIR", requires = "out", conflicts_with_all = ["spec", "model", "overlay"])]
     specs: Option<PathBuf>,
-    /// The folder for the modules. The list of the modules is written to a file beside it, and their features into the
+    /// The folder for the modules. The list of the modules is written to a file next to it, and their features into the
     /// crate's `Cargo.toml`.
     #[arg(long, value_name = "DIR", requires = "specs")]
     out: Option<PathBuf>,

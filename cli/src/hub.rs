@@ -27,7 +27,7 @@ pub(crate) struct Fetched {
     pub source: Source,
     /// The file of the model that holds it.
     pub file: String,
-    /// The commit that the revision stands for.
+    /// The commit of the revision.
     pub commit: String,
 }
 

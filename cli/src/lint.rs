@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Not this rule; may be given several times.
     #[arg(long, value_name = "RULE", value_parser = rule)]
     allow: Vec<Rule>,
-    /// The response template; by default the one in the template's own file, or beside it in `tokenizer_config.json` or
+    /// The response template; by default the one in the template's own file, or next to it in `tokenizer_config.json` or
     /// `response_template.json`.
     #[arg(long, value_name = "FILE")]
     response_template: Option<PathBuf>,
@@ -331,7 +331,7 @@ fn github(all: &[Checked]) -> Done {
             if !finding.help.is_empty() {
                 message.push_str(&format!("\nTo change: {}", finding.help));
             }
-            // The lines of a template in JSON or GGUF are no lines of that file.
+            // The lines of a template in JSON or GGUF are not lines of that file.
             let path = checked.file(finding);
             let is_source = matches!(path.extension().and_then(|e| e.to_str()), Some("json" | "gguf"));
             let line = if is_source { 1 } else { finding.line.unwrap_or(1) };

@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     Ok(())
 }
 
-/// The template with the special tokens of the spec or overlay that is named or stands beside it, as far as its own file
+/// The template with the special tokens of the spec or overlay that is named or is next to it, as far as its own file
 /// does not give them.
 fn with_tokens(mut source: Source, parser: &ParserArgs) -> Result<Source, Failure> {
     let beside = source.overlay();

@@ -146,7 +146,7 @@ fn a_page_holds_nothing_but_text() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether every element that a page opens is closed where it must be, only the elements that we write stand there, and
+/// Whether every element that a page opens is closed where it must be, only the elements that we write occur, and
 /// no attribute of theirs runs anything or leads elsewhere.
 fn balanced(page: &str) -> Result<(), Failure> {
     const VOID: [&str; 4] = ["meta", "br", "!doctype", "hr"];

@@ -149,7 +149,7 @@ fn place() -> Result<Place, Failure> {
     // Writes half of what it is given.
     let lossy = hermes.replace("{{ message.content or '' }}", "{{ (message.content or '') ~ '<tool_call>' }}");
     place.write("lossy.jinja", lossy.as_bytes())?;
-    // Its calls are no JSON, and no response template can express them.
+    // Its calls are not JSON, and no response template can express them.
     place.write("python_calls.jinja", &fs::read(root().join("templates/python_calls.jinja"))?)?;
     let fields = json!({
         "content": {"close": "<|im_end|>"},

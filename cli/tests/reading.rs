@@ -67,7 +67,7 @@ fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Res
             assert_eq!(String::from_utf8_lossy(&found), *text, "{}: {:?}", subject.name, shown(output));
         }
         // What passes through untouched is spelled by its bytes. An object whose very outline is broken is syntax where
-        // it cannot be told what its reader took, or goes on behind that.
+        // it cannot be told what its reader took, or continues after that.
         let malformed = |index| {
             let is_malformed = |d: &Diagnostic| d.kind == DiagnosticKind::MalformedArguments && d.call == Some(index);
             expected.diagnostics.iter().any(is_malformed)

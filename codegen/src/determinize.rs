@@ -37,7 +37,7 @@ pub(crate) struct States {
     pub unparsed: Option<StateId>,
 }
 
-/// What a state stands for: a node, or a hole that is being filled.
+/// What a state means: a node, or a hole that is being filled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Node(usize),
@@ -116,7 +116,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
     };
     let content = text(&builder, Channel::Content).map(|hole| builder.state(Key::Hole(hole)));
     let reasoning = text(&builder, Channel::Reasoning).map(|hole| builder.state(Key::Hole(hole)));
-    // The last one reads broken calls. The others read text behind a call.
+    // The last of these holes reads broken calls; the others read text after a call. `lower` adds that one last.
     let unparsed = builder.graph.holes.iter().rposition(|hole| hole.reads == Hole::Text(Channel::Unparsed));
     let unparsed = unparsed.map(|hole| builder.state(Key::Hole(hole)));
     let opened = builder.graph.edges.iter().flatten().find_map(|(edge, to)| match edge {
@@ -359,7 +359,7 @@ impl Builder {
         }
     }
 
-    /// The texts and the names that may come at a node behind `literal`. A name that follows punctuation is more than the
+    /// The texts and the names that may come at a node after `literal`. A name that follows punctuation is more than the
     /// punctuation, so it is required there.
     fn next_after(&self, mut node: usize, literal: &Literal) -> (Vec<String>, Vec<NextName>) {
         let is_line = literal.core.trim().is_empty();
@@ -385,7 +385,7 @@ impl Builder {
             if names.len() > known {
                 continue;
             }
-            // Nothing may stand behind a line break but the white space that the template writes.
+            // Only the white space that the template writes may follow a line break.
             let layout = if is_line { [literal.after.as_str(), before].concat() } else { String::new() };
             for text in [[&layout, core.as_str()].concat(), core.clone()] {
                 if !texts.contains(&text) {
@@ -396,7 +396,7 @@ impl Builder {
         (texts, names)
     }
 
-    /// Adds the names that may be read at a place, behind the text `before`.
+    /// Adds the names that may be read at a place, after the text `before`.
     fn names_at(&self, closure: &Closure, before: &str, names: &mut Vec<NextName>) {
         for (_, hole, _) in &closure.holes {
             let kind = match self.graph.holes[*hole].reads {
@@ -439,7 +439,7 @@ impl Builder {
             if *origin == Origin::Recovery && *key != MarkerKey::ArgumentsPunctuation && !ends_text {
                 continue;
             }
-            // What stands before the name is enough.
+            // The text before the name is enough.
             let core = named.and_then(|at| core.get(..at)).unwrap_or(core);
             if !cores.iter().any(|known| known == core) {
                 cores.push(core.to_owned());

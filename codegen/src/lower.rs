@@ -130,7 +130,7 @@ fn turn_end(spec: &Source<'_>) -> Expr {
     if ends.is_empty() && spec.tools.format == ToolFormat::None {
         return Expr::empty();
     }
-    // Tokens that end a text may follow, or stand alone where a call ends the turn.
+    // Tokens that end a text may follow, or come alone where a call ends the turn.
     let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
     let tokens: BTreeSet<&str> = spec.tokens.eos.as_deref().map(str::trim).into_iter().chain(END_OF_TEXT).collect();
     let tokens = tokens.into_iter().filter(|token| !token.is_empty() && !is_end(token));

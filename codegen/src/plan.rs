@@ -64,7 +64,7 @@ pub struct Literal {
     pub role: Role,
     /// Whether it counts only if something follows that may come after it.
     pub confirm: bool,
-    /// Whether names confirm it too: of an argument or a function, with the markers beside it.
+    /// Whether names confirm it too: of an argument or a function, with the markers around it.
     pub named_next: bool,
     /// Whether it is recognised but not consumed; what follows reads it again.
     pub peek: bool,
@@ -72,7 +72,7 @@ pub struct Literal {
     pub line: bool,
     /// What it is where text comes before it.
     pub in_text: InText,
-    /// Where in the core the name of the open argument stands, if it stands there; an offset in bytes.
+    /// The offset in bytes of the open argument's name in the core, if the core holds it.
     pub named: Option<usize>,
     /// Whether a template writes it.
     pub origin: Origin,
@@ -93,7 +93,7 @@ pub enum Role {
     Inner,
     /// Ends the turn.
     TurnEnd,
-    /// Is a special token that closes nothing where it stands.
+    /// Is a special token that closes nothing at its place.
     Stray,
     /// Ends a call that breaks off.
     Broken,

@@ -92,7 +92,7 @@ impl Error for SpecsProblem {
     }
 }
 
-/// Reads every spec of a folder, in the order of the file names. If there is an overlay beside a spec, it is applied.
+/// Reads every spec of a folder, in the order of the file names. If there is an overlay next to a spec, it is applied.
 ///
 /// # Errors
 /// Unreadable files and invalid specs, all at once.

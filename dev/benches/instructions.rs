@@ -48,7 +48,7 @@ fn ready(format: &str, shape: Shape) -> &'static Ready {
 const MIXED: [&str; 8] =
     ["qwen3", "hermes", "call_id_marker", "channels", "xml_parameters", "python_calls", "python_dict", "quote_tokens"];
 
-/// So many realistic turns are tried of each of these formats.
+/// The number of realistic turns of each of these formats.
 const TURNS: usize = 52;
 
 /// Makes the turns of the mixture; none of this is counted.

@@ -1,4 +1,4 @@
-//! Single benchmarks, for use while changing one thing: a shape, a format and a length, in one piece and in small ones, beside the
+//! Single benchmarks, for use while changing one thing: a shape, a format and a length, in one piece and in small ones, with the
 //! work that it is compared with. The published table is made by `speed`.
 //!
 //! They use divan, which runs a matrix of arguments and filters by name:

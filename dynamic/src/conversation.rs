@@ -33,7 +33,7 @@ impl Conversation {
     }
 
     /// The variables of a template in one JSON object, such as `context` of `unjinja_server::Prepared`: `messages`,
-    /// `add_generation_prompt` and the others. Nothing is added to them. A value that is no object has no variables.
+    /// `add_generation_prompt` and the others. Nothing is added to them. A value that is not an object has no variables.
     pub fn from_context(context: &Value) -> Self {
         let variables = context.as_object().cloned().unwrap_or_default();
         Self { variables, thinking: None, clock: None }

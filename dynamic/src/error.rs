@@ -47,7 +47,7 @@ pub enum ModelError {
     },
     /// The template has a syntax error.
     Template(TemplateError),
-    /// The template cannot be analysed: it is no chat template, refuses a simple conversation, or exceeds a limit.
+    /// The template cannot be analysed: it is not a chat template, refuses a simple conversation, or exceeds a limit.
     Analysis(Box<AnalyzeError>),
     /// A spec or an overlay is not valid, or an overlay does not fit the spec that it is applied to.
     Spec(SpecError),

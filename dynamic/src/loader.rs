@@ -42,7 +42,7 @@ const UNNAMED: &str = "template.jinja";
 ///
 /// # Which overlays are applied
 ///
-/// The first of these, alone: those that [`overlay`](Self::overlay) names; the file `NAME.overlay.toml` beside the template
+/// The first of these, alone: those that [`overlay`](Self::overlay) names; the file `NAME.overlay.toml` next to the template
 /// or spec, as on the command line; the [known overlay](Self::overlays) that fits. [`Model::corrections`] tells which.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
@@ -70,7 +70,7 @@ impl Made {
 }
 
 impl Loader {
-    /// No cache and no overlays but those beside the files; names are made from the file names.
+    /// No cache, and no overlays other than those next to the files; names are made from the file names.
     pub fn new() -> Self {
         Self::default()
     }
@@ -83,7 +83,7 @@ impl Loader {
     }
 
     /// Keeps the results of analyses in this folder, one file for each template, special tokens and version of this crate.
-    /// The folder is made if there is none. A file that is damaged or was made from another template is ignored and written
+    /// The folder is made if it is missing. A file that is damaged or was made from another template is ignored and written
     /// anew. Nothing about the cache makes loading fail; see [`Model::cache`].
     ///
     /// Whoever can write to the folder decides how outputs are read: use a folder that belongs to the application.
@@ -185,7 +185,7 @@ impl Loader {
     }
 
     /// A model from a file: a format spec (`.toml`), or a template (`.jinja`, `tokenizer_config.json`,
-    /// `chat_template.json`, GGUF, `-` for standard input). `PATH#NAME` is one of several named templates. The overlay beside
+    /// `chat_template.json`, GGUF, `-` for standard input). `PATH#NAME` is one of several named templates. The overlay next to
     /// the file is applied.
     ///
     /// # Errors
@@ -201,7 +201,7 @@ impl Loader {
         self.finish(Made::reviewed(self.named(spec)), beside, None)
     }
 
-    /// A model from a template that was read with [`Source`]. The overlay beside its file is applied.
+    /// A model from a template that was read with [`Source`]. The overlay next to its file is applied.
     ///
     /// # Errors
     /// Those of [`from_template`](Self::from_template).
@@ -293,7 +293,7 @@ impl Loader {
         Ok(Model::new(spec, renderer, corrections, cache)?)
     }
 
-    /// The overlays for a spec: those that are given, else the one beside the file, else a known one.
+    /// The overlays for a spec: those that are given, else the one next to the file, else a known one.
     fn overlays_for<'o>(&'o self, made: &Made, beside: Option<&'o Overlay>) -> Vec<(Reason, &'o Overlay)> {
         if !self.overlays.is_empty() {
             return self.overlays.iter().map(|overlay| (Reason::Given, overlay)).collect();

@@ -132,7 +132,7 @@ impl Model {
         &self.0.parser
     }
 
-    /// Parses a whole output: text, or bytes. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic.
+    /// Parses a whole output: text, or bytes. Bytes that are not UTF-8 come back as U+FFFD, with a diagnostic.
     pub fn parse<'t>(&self, output: impl Into<Chunk<'t>>, options: &Options) -> Message {
         parse(self.parser().clone(), output, options)
     }
@@ -181,7 +181,7 @@ impl Model {
     /// has the conversation.
     ///
     /// It is the longest end of the prompt that `add_generation_prompt` is known to write. If there is none, the prompt may end in a
-    /// turn that the model is to continue: that is what stands behind the last marker of an assistant's turn, unless this turn is
+    /// turn that the model is to continue: that is the text after the last marker of an assistant's turn, unless this turn is
     /// over or has made a call.
     ///
     /// ```

@@ -1,6 +1,6 @@
 //! Which overlays are applied to a model's spec, and why.
 //!
-//! An overlay itself names no template and no format: it is a file beside the spec that it corrects. So what it is for
+//! An overlay itself names no template and no format: it is a file next to the spec that it corrects. So what it is for
 //! follows from that spec.
 
 use unjinja_spec::{FormatSpec, Overlay, OverlayKey, ToolFormat};
@@ -54,7 +54,7 @@ pub struct Correction {
 pub enum Reason {
     /// The caller named it: [`Loader::overlay`](crate::Loader::overlay).
     Given,
-    /// It is the file `NAME.overlay.toml` beside the template or spec.
+    /// It is the file `NAME.overlay.toml` next to the template or spec.
     Beside,
     /// It was written for this template.
     SameTemplate,
@@ -63,7 +63,7 @@ pub enum Reason {
 }
 
 impl KnownOverlay {
-    /// An overlay and the spec beside which it stands, as the analysis made it, without the overlay.
+    /// An overlay, and the spec next to it as the analysis made it, without the overlay.
     pub fn new(spec: &FormatSpec, overlay: Overlay) -> Self {
         Self { sha256: spec.template.sha256.clone(), format: format_with_calls(spec), overlay }
     }

@@ -67,7 +67,7 @@ pub(crate) fn turn_of<'p>(parser: &Interpreter, turn: &Turn, prompt: &'p str) ->
     at.map(|at| &prompt[at..]).filter(|text| !over(text) && is_open(parser, text)).unwrap_or_default()
 }
 
-/// Whether the model can go on with a turn: it reads text, and no call was made. A letter says which text: behind a marker the
+/// Whether the model can continue a turn: it reads text, and no call was made. A letter says which text: after a marker, the
 /// parser still waits for white space.
 fn is_open(parser: &Interpreter, turn: &str) -> bool {
     let mut stream = Stream::new(parser.clone(), &Options::new().generation_prompt(turn));

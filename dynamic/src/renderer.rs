@@ -38,7 +38,7 @@ impl Renderer {
         self.parsed.get_or_init(parse).as_ref().map_err(|error| error.clone().into())
     }
 
-    /// `switch` is the variable that switches thinking; empty if there is none.
+    /// `switch` is the variable that switches thinking; empty without such a variable.
     pub(crate) fn render(&self, conversation: &Conversation, switch: &str) -> Result<String, ModelError> {
         let template = self.template()?;
         let mut context = conversation.variables.clone();

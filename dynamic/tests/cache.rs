@@ -128,7 +128,7 @@ fn special_tokens_have_files_of_their_own() -> Result<(), Failure> {
 fn a_folder_that_cannot_be_written_to_is_reported() -> Result<(), Failure> {
     let folder = folder("unwritable")?;
     fs::create_dir_all(&folder)?;
-    // A file stands where the folder would be made, so that the test holds for every user.
+    // A file is where the folder would be made, so that the test holds for every user.
     let file = folder.join("file");
     fs::write(&file, "")?;
     let model = Loader::new().cache(file.join("cache")).from_template(TEMPLATE)?;

@@ -139,7 +139,7 @@ fn an_overlay_is_applied_if_it_is_given_or_stands_beside_the_file() -> Result<()
         assert_eq!((model.status(), model.corrections()[0].reason), (Status::Supported, reason));
         assert_eq!(model.parse(CALL, &Options::new()).tool_calls.len(), 1);
     }
-    // One that is given takes the place of the one beside the file.
+    // An overlay that is given replaces the one next to the file.
     let other = Overlay::from_toml("[alternatives]\n# A reason.\n'turn.end' = ['<stop>']\n", "x")?;
     let model = Loader::new().overlay(other).from_file(&path)?;
     assert_eq!((model.corrections().len(), model.corrections()[0].reason), (1, Reason::Given));

@@ -82,7 +82,7 @@ fn every_committed_spec_loads() -> Result<(), Failure> {
         let bare =
             Model::from_spec(&fs::read_to_string(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
         assert_eq!((bare.template(), bare.corrections().len()), (None, 0));
-        // From the file, with the overlay beside it.
+        // From the file, with the overlay next to it.
         let model = Model::from_file(&path)?;
         assert_eq!(model.corrections().len(), usize::from(path.with_extension("overlay.toml").is_file()));
         assert_eq!(model.parser().info().name, path.file_stem().unwrap_or_default().to_string_lossy());

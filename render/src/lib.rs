@@ -1,6 +1,6 @@
 //! Renders chat templates exactly as Hugging Face's `apply_chat_template` does.
 //!
-//! A chat template is a Jinja template in a model's `tokenizer_config.json`, or in a file beside it, that turns messages
+//! A chat template is a Jinja template in a model's `tokenizer_config.json`, or in a file next to it, that turns messages
 //! into the model's prompt. Its reference implementation is Python's Jinja2 with the settings of the `transformers`
 //! library. This crate gives the same text, byte for byte, without Python.
 //!

@@ -16,7 +16,7 @@ pub(crate) struct Mark(u32);
 const LIST_BITS: u32 = 10;
 /// The number of different sequences of encodings that one render can tell apart.
 const MAX_LISTS: usize = 1 << LIST_BITS;
-/// The number of places that marks can tell apart; three marks of each have room besides [`Mark::NONE`].
+/// The number of places that marks can tell apart; three marks of each have room next to [`Mark::NONE`].
 const MAX_PLACES: usize = (1 << (32 - LIST_BITS)) / 3 - 1;
 /// The longest sequence of encodings.
 const MAX_ENCODINGS: usize = 8;
@@ -31,7 +31,7 @@ impl Mark {
         self.0 != 0
     }
 
-    /// This mark, or `other` if this is none.
+    /// This mark, or `other` if this is [`Mark::NONE`].
     pub(crate) fn or(self, other: Mark) -> Mark {
         if self.is_some() { self } else { other }
     }

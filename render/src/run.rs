@@ -36,7 +36,7 @@ impl Source {
         Source { path: path.map(Rc::from), mark }
     }
 
-    /// This source, or `other` if this is none.
+    /// This source; `other` gives what this one lacks.
     pub(crate) fn or(&self, other: &Source) -> Source {
         Source { path: self.path.clone().or_else(|| other.path.clone()), mark: self.mark.or(other.mark) }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Bounds {
     pub(crate) source_depth: usize,
     /// Levels of the syntax tree.
     pub(crate) tree_depth: usize,
-    /// Levels of evaluation, besides [`Limits::depth`](crate::Limits::depth).
+    /// Levels of evaluation, in addition to [`Limits::depth`](crate::Limits::depth).
     pub(crate) evaluation_depth: u32,
 }
 

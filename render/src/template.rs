@@ -54,7 +54,7 @@ pub struct SpecialTokens {
     pub others: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What a render is to do besides returning the text. The default: the template's own limits, and nothing is recorded.
+/// What a render does in addition to returning the text. The default: the template's own limits, and nothing is recorded.
 ///
 /// ```
 /// use unjinja_render::{Limits, RenderOptions, Template};
@@ -133,7 +133,7 @@ impl RenderOptions {
 /// A finished render, successful or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// The text, or why there is none.
+    /// The text, or why rendering failed.
     pub result: Result<String, RenderError>,
     /// What the template looked at, up to the error if there was one. Empty unless
     /// [`RenderOptions::record_reads`] was set; [`Reads::decided`] is filled by [`RenderOptions::label`] instead.
@@ -232,7 +232,7 @@ impl Template {
     }
 
     /// Renders the template as `apply_chat_template` would. `context` is a JSON object of variables: `messages`, `tools`,
-    /// `add_generation_prompt` and whatever else the template reads; `null` is no variables.
+    /// `add_generation_prompt` and whatever else the template reads; `null` means no variables.
     ///
     /// `apply_chat_template` always sets `tools`, `documents` and `add_generation_prompt`. Where the context has none of them,
     /// they are `None`, `None` and false. A few templates fail at a `None`, but not where the variable is undefined. They are

@@ -98,7 +98,7 @@ impl Source {
     }
 }
 
-/// The templates of a file. If it gives no special tokens, those of the `tokenizer_config.json` beside it are used.
+/// The templates of a file. If it gives no special tokens, those of the `tokenizer_config.json` next to it are used.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<Source>, SourceError> {
     let file = File::open(path).map_err(|error| SourceError::unreadable(path, error))?;
     let sources = read_from(path, BufReader::new(file))?;

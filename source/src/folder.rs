@@ -15,7 +15,7 @@ use crate::source::Source;
 /// gives its error in its place.
 ///
 /// A model's folder often holds its template several times. Then the file that `transformers` prefers is read:
-/// `chat_template.jinja` (with the named templates in `additional_chat_templates` beside it), then
+/// `chat_template.jinja` (with the named templates in `additional_chat_templates` next to it), then
 /// `chat_template.json`, then `tokenizer_config.json`.
 ///
 /// ```

@@ -88,7 +88,7 @@ pub(crate) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, 
         }
     }
     let special_tokens = special_tokens(&mut cursor, &found).map_err(fail)?;
-    // Beside named templates, the one without a name is the default.
+    // Where there are named templates, the one without a name is the default.
     let is_alone = found.templates.len() == 1;
     let sources = found.templates.into_iter().map(|(name, text)| Source {
         path: path.to_owned(),

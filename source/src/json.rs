@@ -19,7 +19,7 @@ const LISTED: &str = "additional_special_tokens";
 /// The key whose value names the special tokens that only this model has, or lists special tokens without a role.
 const OWN: &str = "extra_special_tokens";
 
-/// The tokens that every tokenizer may have besides `bos_token` and `eos_token`.
+/// The tokens that every tokenizer may have in addition to `bos_token` and `eos_token`.
 const OTHER_TOKENS: [&str; 5] = ["unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 
 /// The templates in a JSON file with this text.
@@ -98,7 +98,7 @@ fn tokens_of(object: &Map<String, Value>) -> SpecialTokens {
     SpecialTokens { bos: token("bos_token"), eos: token("eos_token"), others: other_tokens_of(object) }
 }
 
-/// The tokens besides `bos_token` and `eos_token` that a tokenizer hands to its template: those with a usual name, and those
+/// The tokens other than `bos_token` and `eos_token` that a tokenizer hands to its template: those with a usual name, and those
 /// that the model names itself. Empty ones are as good as absent.
 fn other_tokens_of(object: &Map<String, Value>) -> Map<String, Value> {
     let own = object.get(OWN).and_then(Value::as_object);

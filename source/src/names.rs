@@ -10,7 +10,7 @@ pub const MODEL_FILES: [&str; 3] = ["chat_template.jinja", "chat_template.json",
 /// The path that means standard input.
 pub(crate) const STDIN: &str = "-";
 
-/// The folder beside `chat_template.jinja` with the model's named templates.
+/// The folder next to `chat_template.jinja` with the model's named templates.
 pub(crate) const ADDITIONAL: &str = "additional_chat_templates";
 
 /// Names of folders that hold templates of several models, so that the folder does not name the model.

@@ -44,10 +44,10 @@ pub struct Source {
     pub variant: Option<String>,
     /// The text of the template.
     pub text: String,
-    /// The special tokens, if the file, or `tokenizer_config.json` beside it, gives them.
+    /// The special tokens, if the file, or `tokenizer_config.json` next to it, gives them.
     pub tokens: SpecialTokens,
     /// The texts of all special tokens, which a tokenizer keeps apart from other text; `None` if neither the file nor
-    /// `tokenizer_config.json` beside it lists them.
+    /// `tokenizer_config.json` next to it lists them.
     pub special_tokens: Option<Vec<String>>,
 }
 

@@ -77,7 +77,7 @@ fn a_jinja_file_gets_the_tokens_of_its_folder() -> Done {
     Ok(())
 }
 
-/// The tokens that a tokenizer hands to its template besides `bos_token` and `eos_token`.
+/// The tokens that a tokenizer hands to its template in addition to `bos_token` and `eos_token`.
 #[test]
 fn other_tokens_in_json() -> Done {
     let cases = [

@@ -303,7 +303,7 @@ impl Findings {
     }
 
     fn no_tools(&mut self, tools: &Tools) {
-        // Whatever keys this table has besides `format`.
+        // Any key of this table other than `format`.
         let document = crate::document::Node::from_serialize(tools);
         for (key, _) in document.entries().iter().filter(|(key, _)| key != "format") {
             self.idle(&format!("tools.{key}"), true, "tools.format", "`none`");
@@ -395,7 +395,7 @@ impl Findings {
         }
     }
 
-    /// A type beside the argument's name.
+    /// A type next to the argument's name.
     fn typed(&mut self, tools: &Tools) {
         let arguments = &tools.arguments;
         let near = "tools.arguments.type_prefix";

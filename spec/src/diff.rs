@@ -110,7 +110,7 @@ pub fn line_of(text: &str, key: &str) -> usize {
     span.map_or(1, |span| text::line_and_column(&source.text, span.start).0)
 }
 
-/// The worst effect of some changes; `None` if there are none.
+/// The worst effect of some changes; `None` without changes.
 #[must_use]
 pub fn worst(changes: &[Change]) -> Option<Effect> {
     changes.iter().map(|change| change.effect).max()

@@ -73,7 +73,7 @@ impl Problem {
 }
 
 impl SpecError {
-    /// The problems of one file in the order of the file; `None` if there are none.
+    /// The problems of one file in the order of the file; `None` without problems.
     pub(crate) fn from_problems(mut problems: Vec<Problem>) -> Option<Self> {
         problems.sort_by_key(|problem| (problem.line, problem.column));
         problems.dedup();

@@ -34,7 +34,7 @@ pub(crate) enum FaultKind {
         /// The keys it has.
         known: &'static [&'static str],
     },
-    /// The value is none of those allowed.
+    /// The value is not one of those allowed.
     Variant {
         /// The value as written.
         name: String,

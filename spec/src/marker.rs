@@ -83,7 +83,7 @@ marker_keys! {
     ReasoningEnd = "reasoning.end",
     /// Marker before the reasoning.
     ReasoningStart = "reasoning.start",
-    /// Text before the name of an argument that stands again after the value.
+    /// Text before the name of an argument, where the name is repeated after the value.
     ArgumentClosePrefix = "tools.arguments.close_prefix",
     /// Text after that name.
     ArgumentCloseSuffix = "tools.arguments.close_suffix",
@@ -138,7 +138,7 @@ marker_keys! {
 }
 
 impl MarkerKey {
-    /// Whether `[alternatives]` may list other texts for this marker. It may not for what stands before the model's
+    /// Whether `[alternatives]` may list other texts for this marker. It may not for texts before the model's
     /// output, and for texts that only take effect together with another one.
     #[must_use]
     pub fn may_have_alternatives(self) -> bool {
@@ -280,7 +280,7 @@ impl<'t> MarkerText<'t> {
         tag::tags(self.core)
     }
 
-    /// The core up to the end of its first tag, which is the whole core where there is no tag in it.
+    /// The core up to the end of its first tag, or the whole core if it has no tag.
     #[must_use]
     pub fn up_to_first_tag(self) -> &'t str {
         let first = self.tags().first().and_then(|tag| Some(self.core.find(tag)? + tag.len()));

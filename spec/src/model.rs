@@ -282,7 +282,7 @@ pub struct Content {
 }
 
 /// The parts of a message's header, in formats whose turns are several messages. The other markers of the spec show the
-/// headers that the template writes. From the parts a parser and its grammar know those that models write besides:
+/// headers that the template writes. From the parts, a parser and its grammar know others that models write:
 /// parts in another order, or left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -387,7 +387,7 @@ pub struct Tools {
     /// `json_native`: the arguments are JSON text in a string. Parsers read both.
     #[serde(default, skip_serializing_if = "is_false")]
     pub args_as_text: bool,
-    /// The markers around the function's name, if it is not part of JSON. `json_native`: those around a name that stands
+    /// The markers around the function's name, if it is not part of JSON. `json_native`: those around a name that is
     /// before the JSON object as well as in it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub function: Function,
@@ -497,16 +497,16 @@ pub struct Arguments {
     /// Text after an argument's value.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub value_suffix: String,
-    /// Text before the argument's name where that name stands again after the value. `value_suffix` is then empty.
+    /// Text before the argument's name, where the name is repeated after the value. `value_suffix` is then empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub close_prefix: String,
-    /// Text after the name that stands again after the value.
+    /// Text after the name that is repeated after the value.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub close_suffix: String,
     /// Objects are written as tags inside the argument's tag, and lists by repeating a tag.
     #[serde(skip_serializing_if = "is_false")]
     pub nested: bool,
-    /// A value may stand between `<![CDATA[` and `]]>`.
+    /// A value may be between `<![CDATA[` and `]]>`.
     #[serde(skip_serializing_if = "is_false")]
     pub cdata: bool,
     /// Text between two arguments.

@@ -1,4 +1,4 @@
-//! Overlays: files beside a spec that set keys which a template cannot show by being rendered, with a reason for each.
+//! Overlays: files next to a spec that set keys which a template cannot show by being rendered, with a reason for each.
 //!
 //! A key that changes nothing is idle: the analysis finds the same, and the key can be removed. Overlays are written by
 //! people; nothing here writes one.

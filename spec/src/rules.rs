@@ -300,7 +300,7 @@ fn content(case: &Case<'_>, name: &str) -> Verdict {
     }
 }
 
-/// The parts of a header add to what a parser reads, beside what the template writes.
+/// The parts of a header add to what a parser reads: it reads more than the template writes.
 fn header(case: &Case<'_>) -> Verdict {
     let part = |value: Option<&Value>| match value {
         Some(Value::Array(_)) => strings(value).into_iter().map(str::to_owned).collect(),

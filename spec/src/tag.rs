@@ -61,7 +61,7 @@ pub fn tag_around(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// Whether the text of a marker begins with a tag or with the beginning of one: `<function=` counts, because what the
-/// model writes next completes it, and so does `[assistant]`. That one is no complete tag, because lower-case words in
+/// model writes next completes it, and so does `[assistant]`. That one is not a complete tag, because lower-case words in
 /// brackets are common in prose; but no JSON that a call consists of begins like it.
 ///
 /// ```

@@ -8,7 +8,7 @@ impl FormatSpec {
     /// know it, because the model's output continues it. `before` is the same conversation rendered without
     /// `add_generation_prompt`.
     ///
-    /// The marker of a turn alone does not show it: some formats have none, and in others the turn goes on behind the result
+    /// The marker of a turn alone does not show it: some formats have none, and in others the turn continues after the result
     /// of a call, so that the last marker in the prompt is that of the call.
     ///
     /// ```

@@ -61,7 +61,7 @@ fn the_corpus_is_read_alike() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was compared so far.
+/// What was compared until now.
 #[derive(Default)]
 struct Tried {
     texts: usize,
@@ -118,7 +118,7 @@ fn streamed<'t>(parser: &dyn ChatParser, pieces: impl IntoIterator<Item = &'t st
     message
 }
 
-/// A text in pieces of so many characters.
+/// A text in pieces of `size` characters.
 fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

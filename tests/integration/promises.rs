@@ -110,7 +110,7 @@ fn a_turn_end_is_syntax_at_the_very_end_and_text_elsewhere() -> Result<(), Failu
         case(format!("{before}Rain.{end}")).content("Rain.").run(parser);
         let inside = format!("Rain.{end} Or not.");
         let case = case(format!("{before}{inside}{}", spec.turn.end)).content(inside);
-        // A special token in an answer is told.
+        // A special token in an answer is reported.
         let told = spec.tools.format != ToolFormat::None && is_special_token(end.as_bytes());
         if told { case.diagnostic(DiagnosticKind::StrayMarker) } else { case }.run(parser);
     }

@@ -53,7 +53,7 @@ fn module_of(crate_folder: &Path, file: &Path) -> Module {
 }
 
 /// Collects the paths into its own crate that a file mentions, from the crate's root: those that start with `crate`, `super`,
-/// `self` or a module that the file declares. A re-export (`pub use`) and a declaration (`mod`) are no imports: they pass on
+/// `self` or a module that the file declares. A re-export (`pub use`) and a declaration (`mod`) are not imports: they pass on
 /// what is below. Modules of tests may use anything.
 struct Mentioned {
     /// The file's own module.

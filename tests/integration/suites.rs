@@ -27,7 +27,7 @@ impl Repository {
         let repository = Self { folder };
         fs::copy(root().join(".ci/suites"), repository.folder.join(".ci/suites"))?;
         repository.write(".ci/suites.tsv", SUITES)?;
-        // What suites write is no change.
+        // What suites write is not a change.
         repository.write(".gitignore", "/ran\n/rare\n")?;
         for path in ["a/code.rs", "a/page.md", "b/code.rs", "other/code.rs"] {
             repository.write(path, "1")?;
@@ -110,7 +110,7 @@ fn recorded(name: &str) -> Result<Option<Repository>, Failure> {
 #[test]
 fn a_suite_runs_again_only_if_an_input_changed() -> Result<(), Failure> {
     let Some(repository) = recorded("changes")? else { return Ok(()) };
-    // Other files, and pages for readers, are no input.
+    // Other files, and pages for readers, are not inputs.
     repository.write("other/code.rs", "2")?;
     repository.write("a/page.md", "2")?;
     repository.commit()?;
@@ -172,7 +172,7 @@ fn a_suite_that_fails_is_not_recorded() -> Result<(), Failure> {
     assert!(!passed && text.contains("suite right: passed"), "{text}");
     assert!(repository.folder.join("rare").exists(), "{text}");
 
-    // A record stands for a commit, so what it says of must be committed.
+    // A record is about a commit, so its inputs must be committed.
     repository.write("a/code.rs", "2")?;
     let (passed, text) = repository.suites(&["--all", "--record", "right"])?;
     assert!(!passed && text.contains("commit them first"), "{text}");

@@ -34,7 +34,7 @@ pub(crate) struct CallTurns {
 }
 
 impl CallTurns {
-    /// Whether the template refuses a call beside content that is null, or prints the null.
+    /// Whether the template refuses a call next to content that is null, or prints the null.
     pub(crate) fn refuses_null(&self) -> bool {
         self.null.as_ref().map_or(true, |turn| ["None", "null"].iter().any(|word| has_word(&turn.text, word)))
     }
@@ -47,7 +47,7 @@ pub(super) fn shows_call(turn: &Turn, number: usize) -> bool {
         .all(|part| turn.first(part).is_some())
 }
 
-/// Whether a word stands in a text, other than in the middle of a longer one.
+/// Whether a text holds a word, other than in the middle of a longer one.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let inside =

@@ -1,4 +1,4 @@
-//! What stands around the answer: its own markers, an empty block of reasoning before it, and the end of the turn
+//! What is around the answer: its own markers, an empty block of reasoning before it, and the end of the turn
 //! (C1 with R1).
 
 use unjinja_spec::{Content, ContentMode, Reasoning};
@@ -16,11 +16,11 @@ pub(crate) struct Answer {
     pub end: String,
     /// The closing marker of reasoning, without what belongs to the answer.
     pub reasoning_end: String,
-    /// What stands in place of reasoning in a turn without any.
+    /// The texts in place of reasoning, in a turn that has none.
     pub empty_reasoning: Vec<String>,
 }
 
-/// Concludes what stands around the answer.
+/// Concludes what is around the answer.
 pub(crate) fn answer(o: &Observed, opening: &Opening) -> Answer {
     let Opening { start, reasoning, shown, .. } = opening;
     let mut found = Answer { reasoning_end: reasoning.end.clone(), ..Answer::default() };

@@ -16,8 +16,8 @@ mod tests;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Opening {
     pub start: String,
-    /// What a generation prompt ends with although it does not belong to the start of the turn: the beginning of the
-    /// marker that opens each part of the turn.
+    /// The beginning of the header of each message that `add_generation_prompt` already writes (gpt-oss:
+    /// `<|start|>assistant`). It does not belong to the start of the turn.
     pub begun: String,
     pub reasoning: Reasoning,
     /// Reasoning as a render shows it; `None` if no render does.
@@ -176,7 +176,7 @@ fn repeated(o: &Observed, start: &str) -> usize {
     // White space before it belongs to the turn's start.
     let shared = start[start.len() - common..].trim_start();
     let is_opener = opener.trim().is_empty() || opener.trim_end().ends_with(shared.trim_end());
-    // A part of a word is no opener.
+    // A part of a word is not an opener.
     let whole = !start[..start.len() - shared.len()].ends_with(char::is_alphanumeric);
     if !ends_turn && is_opener && whole { shared.len() } else { 0 }
 }

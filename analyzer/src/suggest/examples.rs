@@ -122,7 +122,7 @@ pub(super) fn placed_tags(text: &str) -> Vec<(Range<usize>, &str)> {
     placed.collect()
 }
 
-/// The tag that ends a text, and the white space behind it, of one line break at most.
+/// The tag that ends a text, and the white space after it, of one line break at most.
 pub(super) fn tag_before(text: &str) -> Option<(&str, &str)> {
     let core = text.trim_end();
     let space = &text[core.len()..];

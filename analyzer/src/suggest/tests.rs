@@ -133,7 +133,7 @@ fn a_draft_quotes_the_passage_and_gives_reasons() -> Result<(), Failure> {
 
 #[test]
 fn what_is_not_described_is_not_suggested() -> Result<(), Failure> {
-    // The tools' own JSON is no example, and prose is none either.
+    // The tools' own JSON is not an example, and neither is prose.
     for described in [
         "You may use these tools:",
         "Call f(x) or [1, 2], and look at {\"name\": 1}.",

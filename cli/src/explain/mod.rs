@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
 }
 
-/// The spec before and after its overlay is applied, or why there is none.
+/// The spec before and after its overlay is applied, or why no spec was found.
 type Found = Result<(FormatSpec, FormatSpec), String>;
 
 /// The file that is explained, what it is, and its spec.
@@ -122,7 +122,7 @@ fn read_output(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(output)
 }
 
-/// The spec of a template, or why there is none.
+/// The spec of a template, or why it has no spec.
 fn analysed(source: &Source, comparisons: &mut Vec<Comparison>) -> Result<FormatSpec, String> {
     let naming = source.naming("");
     let observe = &mut |comparison: &Comparison| {

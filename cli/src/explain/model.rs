@@ -20,7 +20,7 @@ pub(crate) struct Explanation {
     pub kind: Kind,
     /// The result.
     pub outcome: Outcome,
-    /// Why there is no parser, if there is none.
+    /// Why there is no parser; `None` with a parser.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the spec does not describe.
@@ -193,7 +193,7 @@ pub(crate) struct StopView {
     pub why: Why,
     /// The state that was reading.
     pub state: String,
-    /// What that state reads besides markers.
+    /// What that state reads in addition to markers.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reads: &'static str,
     /// The markers that would have been accepted.
@@ -269,7 +269,7 @@ pub(crate) struct Sources<'a> {
     pub file: String,
     pub kind: Kind,
     pub comparisons: &'a [Comparison],
-    /// The spec without and with its overlay, or why there is none.
+    /// The spec without and with its overlay, or why no spec was found.
     pub spec: Result<(FormatSpec, FormatSpec), String>,
     pub tools: Option<&'a Tools>,
     pub generation_prompt: Option<&'a str>,

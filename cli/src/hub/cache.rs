@@ -15,7 +15,7 @@ pub(super) const LARGEST: u64 = 32 << 20;
 const SNAPSHOTS: &str = "snapshots";
 const MISSING: &str = ".no_exist";
 
-/// The cache; nothing is in it if there is no folder for it.
+/// The cache; empty without a folder for it.
 #[derive(Debug)]
 pub(super) struct Cache(pub Option<PathBuf>);
 
@@ -65,7 +65,7 @@ impl Cache {
         let written = write(&path, bytes);
         let reference = reference(&model, &wanted.revision).filter(|_| !is_commit(&wanted.revision));
         if let (Ok(()), Some(reference)) = (written, reference) {
-            // See above: a failure is no failure.
+            // See above: a failure to write is ignored.
             let _ = write(&reference, commit.as_bytes());
         }
     }

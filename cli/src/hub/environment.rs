@@ -19,7 +19,7 @@ pub(super) struct Environment {
     pub endpoint: Url,
     /// The value of the header `Authorization`. It is marked as sensitive, so that nothing prints it.
     pub token: Option<HeaderValue>,
-    /// The folder of the cache. Without a home there is none.
+    /// The folder of the cache. `None` without a home folder.
     pub cache: Option<PathBuf>,
     /// Only the cache is used.
     pub is_offline: bool,

@@ -17,7 +17,7 @@ pub enum Answer {
     Moved(String),
     /// A page of something that is not a Hub.
     Page(String),
-    /// The first bytes of a file with so many.
+    /// The first bytes of a file with this number of bytes.
     Part(u64),
     /// Only the first request is answered with this status, all later ones with the file.
     Busy(u16, String),

@@ -36,14 +36,14 @@ impl Upstream {
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let (server, tls) = (server.clone(), tls.clone());
-                // A client that goes away is no failure.
+                // A client that goes away is not a failure.
                 std::thread::spawn(move || drop(server.accept(connection, tls)));
             }
         });
         Ok(upstream)
     }
 
-    /// The heads of the requests so far.
+    /// The heads of the requests until now.
     pub fn heads(&self) -> String {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
     }

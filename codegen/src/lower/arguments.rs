@@ -12,7 +12,7 @@ use crate::plan::{Expr, Literal, Role};
 /// The brackets of CDATA.
 const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
-/// The JSON types that a template writes beside a value that is no string.
+/// The JSON types that a template writes next to a value that is not a string.
 const OTHER_TYPES: [&str; 6] = ["number", "integer", "boolean", "object", "array", "null"];
 
 /// What may come after a value that nothing closes.
@@ -25,7 +25,7 @@ pub(super) fn argument(spec: &Source<'_>) -> Expr {
     sequence(vec![prefix, hole(Hole::ArgumentName), behind_name(spec)])
 }
 
-/// An argument from behind its name.
+/// The rest of an argument, after its name.
 pub(super) fn behind_name(spec: &Source<'_>) -> Expr {
     let tools = &spec.tools;
     let arguments = &tools.arguments;
@@ -55,7 +55,7 @@ pub(super) fn behind_name(spec: &Source<'_>) -> Expr {
     }
 }
 
-/// The value of an argument, from behind its name.
+/// The value of an argument: all that follows the name.
 fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
     let arguments = &spec.tools.arguments;
     let (mut begin, mut end) = (Action::Argument(kind), Action::EndArgument);
@@ -91,7 +91,7 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         plain
     };
     let prefix = marker(spec, MarkerKey::ArgumentValuePrefix, Role::Inner);
-    // Behind the tag that closes a name, a value may begin without its own tag.
+    // After the tag that closes a name, a value may begin without its own tag.
     let prefix = match MarkerText::new(&arguments.name_suffix).tags().last() {
         Some(tag) if tag.starts_with("</") && is_tag(&prefix) => {
             Expr::Choice(vec![prefix, missing(MarkerText::new(&arguments.value_prefix))])
@@ -112,7 +112,7 @@ fn or_equals(spec: &Source<'_>, colon: Expr) -> Expr {
     Expr::Choice(vec![colon, sequence(vec![Expr::Literal(equals), Expr::Literal(quote)])])
 }
 
-/// A quote token behind a value that stands between other quotes.
+/// A quote token after a value that is between other quotes.
 fn superfluous_quote(spec: &Source<'_>) -> Expr {
     let quote = spec.tools.arguments.quote.trim();
     if quote.is_empty() {

@@ -70,10 +70,12 @@ pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
 
 fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Expr {
     let mut pieces = Vec::new();
-    let parts = match () {
-        () if spec.is_whole(key) => vec![MarkerText::new(text)],
-        () if CLOSERS.contains(&key) => MarkerText::pieces(text).into_iter().flat_map(MarkerText::at_tags).collect(),
-        () => MarkerText::pieces(text),
+    let parts = if spec.is_whole(key) {
+        vec![MarkerText::new(text)]
+    } else if CLOSERS.contains(&key) {
+        MarkerText::pieces(text).into_iter().flat_map(MarkerText::at_tags).collect()
+    } else {
+        MarkerText::pieces(text)
     };
     let last = parts.len().saturating_sub(1);
     for (index, piece) in parts.into_iter().enumerate() {
@@ -116,7 +118,7 @@ fn in_text(spec: &Source<'_>, key: MarkerKey, role: Role, core: &str) -> InText 
     }
 }
 
-/// Markers in which white space may stand before each tag.
+/// Markers in which white space may come before each tag.
 const CLOSERS: [MarkerKey; 4] =
     [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose, MarkerKey::CallEnd, MarkerKey::SectionEnd];
 
@@ -137,7 +139,7 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
     }
 }
 
-/// A literal that no template writes where it stands. White space around it is no part of it.
+/// A literal that no template writes at this place. White space around it is not part of it.
 pub(super) fn tolerated(key: MarkerKey, core: &str, role: Role) -> Literal {
     let literal = literal(key, MarkerText::new(""), role);
     Literal { core: core.to_owned(), origin: Origin::Recovery, ..literal }
@@ -172,7 +174,7 @@ pub(super) fn is_tag(expr: &Expr) -> bool {
     }
 }
 
-/// A marker of white space with a line break in it as a literal: the line break, and the white space beside it. `None` if
+/// A marker of white space with a line break in it as a literal: the line break, and the white space next to it. `None` if
 /// the marker is anything else.
 pub(super) fn line_break(spec: &Source<'_>, key: MarkerKey) -> Option<Literal> {
     let text = spec.marker(key);

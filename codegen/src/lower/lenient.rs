@@ -45,7 +45,7 @@ pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
     Expr::Choice(vec![list, sequence(vec![brace, object])])
 }
 
-/// The end of a call expression whose bracket is missing: what closes the call or all calls, behind a special token.
+/// The end of a call expression whose bracket is missing: what closes the call or all calls, after a special token.
 pub(super) fn missing_bracket(spec: &Source<'_>, call_end: Expr) -> Expr {
     let own = MarkerText::new(&spec.tools.function.close);
     if !is_announced(spec) {
@@ -69,7 +69,7 @@ pub(super) fn missing_bracket(spec: &Source<'_>, call_end: Expr) -> Expr {
     Expr::Choice(cores.into_iter().map(end).collect())
 }
 
-/// The rest of a header behind the name of a function. A model may write a word there that no template writes, alone or behind
+/// The rest of a header after the name of a function. A model may write a word there that no template writes, alone or after
 /// the token that announces such a word.
 pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {
     let header = &spec.content.header;

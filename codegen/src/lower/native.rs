@@ -17,7 +17,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let section_end = marker(spec, MarkerKey::SectionEnd, Role::Inner);
     let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
     let bare = is_empty(&section) && is_empty(&start);
-    // The name may stand before the object too. Then it announces the call there.
+    // The name may come before the object too. Then it announces the call there.
     let is_named =
         [&tools.function.name_prefix, &tools.function.name_suffix].iter().any(|text| !text.trim().is_empty());
     let object = hole(Hole::Object(Cow::Owned(CallShape {
@@ -70,7 +70,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     stray::all_calls(spec, first, more)
 }
 
-/// Calls whose name stands before the object and in it.
+/// Calls whose name is before the object and in it.
 fn named(spec: &Source<'_>, section: Expr, start: Expr, body: Expr) -> Expr {
     let header = sequence(vec![
         start.clone(),
@@ -88,7 +88,7 @@ fn named(spec: &Source<'_>, section: Expr, start: Expr, body: Expr) -> Expr {
     stray::all_calls(spec, first, more)
 }
 
-/// The keys that a template writes in a call besides those with a known meaning.
+/// The keys that a template writes in a call in addition to those with a known meaning.
 fn other_keys(spec: &Source<'_>) -> Vec<Cow<'static, str>> {
     let tools = &spec.tools;
     let known = [&tools.function_field, &tools.name_field, &tools.args_field, &tools.id_field, &tools.gen_id_field];

@@ -1,7 +1,7 @@
 //! What a plan is made from: a spec, and what lowering adds to it.
 //!
 //! The parts of a header are put together here: each header that a model may write becomes one more text of the marker for
-//! which it stands.
+//! which the model writes it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub(super) struct Source<'s> {
     spec: Cow<'s, FormatSpec>,
     /// The markers that are not taken apart, because a part of them would be mistaken for another marker.
     whole: &'s BTreeSet<MarkerKey>,
-    /// The headers that the parts of a header make up, with the marker for which each stands.
+    /// The headers that the parts of a header make up, with the marker for which each is written.
     headers: Vec<(MarkerKey, String)>,
 }
 
@@ -50,13 +50,13 @@ impl<'s> Source<'s> {
         self.whole.contains(&key)
     }
 
-    /// The headers that stand for a marker, beside its own text.
+    /// The headers that a model may write for a marker, without the marker's own text.
     pub(super) fn headers(&self, key: MarkerKey) -> impl Iterator<Item = &str> {
         self.headers.iter().filter(move |(other, _)| *other == key).map(|(_, text)| text.as_str())
     }
 }
 
-/// Every header that the parts of a header make up, with the marker for which it stands.
+/// Every header that the parts of a header make up, with the marker for which it is written.
 fn headers(parts: &Header) -> Vec<(MarkerKey, String)> {
     let mut headers: Vec<(MarkerKey, String)> = Vec::new();
     let mut add = |key: MarkerKey, parts: &[&str]| {

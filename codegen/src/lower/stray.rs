@@ -1,4 +1,4 @@
-//! Broken markup: markers that close nothing where they stand, calls that break off, text where only markers may stand. Models
+//! Broken markup: markers that close nothing where they are, calls that break off, text where only markers may come. Models
 //! write it; no template does.
 
 use unjinja_runtime::abi_3::{Action, Channel, Hole, is_special_token};
@@ -22,17 +22,17 @@ const CLOSERS: [MarkerKey; 6] = [
 pub(super) const OPENERS: [MarkerKey; 3] =
     [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
 
-/// Markers of what is over already: a closer that stands twice, an outer closer that the template does not write, and the
+/// Markers of what is over already: a closer that is written twice, an outer closer that the template does not write, and the
 /// end of reasoning that a call has ended.
 pub(super) fn leftovers(spec: &Source<'_>) -> Expr {
     let inner = |tag| Expr::Literal(Literal { role: Role::Inner, ..tag });
     Expr::Choice(tags(spec, &CLOSERS).into_iter().map(inner).collect()).repeated()
 }
 
-/// All special tokens among the markers, where they close nothing: broken markup. A tag that is no special token may be
+/// All special tokens among the markers, where they close nothing: broken markup. A tag that is not a special token may be
 /// prose.
 pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
-    // The parts of a header are no markers by themselves.
+    // The parts of a header are not markers by themselves.
     let is_marker = |key: &MarkerKey| *key != MarkerKey::UserStart && !key.as_str().starts_with("content.header.");
     let keys: Vec<MarkerKey> = MarkerKey::ALL.iter().copied().filter(is_marker).collect();
     let strays = tags(spec, &keys).into_iter().filter(is_special).map(|tag| (tag, Action::Unparsed));
@@ -61,7 +61,7 @@ pub(super) fn broken_call(spec: &Source<'_>) -> Expr {
     sequence(vec![up_to(openers, closers, false), leftovers(spec)])
 }
 
-/// Text behind a call where only a closer or another call may stand. Up to one of them, it is broken markup.
+/// Text after a call, where only a closer or another call may follow. Up to one of them, it is broken markup.
 fn text_behind(spec: &Source<'_>, closers: &[MarkerKey]) -> Expr {
     let closers: Vec<Literal> = tags(spec, closers).into_iter().filter(is_special).collect();
     // Without a marker before it, the next call is what may come.
@@ -85,7 +85,7 @@ fn up_to(mut openers: Vec<Literal>, closers: Vec<Literal>, peek: bool) -> Expr {
     Expr::Sequence(vec![Expr::Hole(hole), Expr::Choice(ends.collect())])
 }
 
-/// The end of a call behind its arguments: its closer, or text that ends at the closer, or nothing.
+/// The end of a call after its arguments: its closer, or text that ends at the closer, or nothing.
 pub(super) fn end_of_call(spec: &Source<'_>, closer: Expr) -> Expr {
     let end = || Expr::Action(Action::EndCall);
     let text = text_behind(spec, &[MarkerKey::CallEnd, MarkerKey::SectionEnd]);
@@ -97,7 +97,7 @@ pub(super) fn end_of_call(spec: &Source<'_>, closer: Expr) -> Expr {
     Expr::Choice(vec![closed, behind_text])
 }
 
-/// The calls of a turn: the first one, more of them, and the marker behind all of them.
+/// The calls of a turn: the first one, more of them, and the marker after all of them.
 pub(super) fn all_calls(spec: &Source<'_>, first: Expr, more: Expr) -> Expr {
     let text = || text_behind(spec, &[MarkerKey::SectionEnd]).optional();
     let more = sequence(vec![more, text()]).repeated();
@@ -180,7 +180,7 @@ pub(super) fn repeated_opener(spec: &Source<'_>) -> Expr {
     if again.is_empty() { Expr::empty() } else { Expr::Choice(again).repeated() }
 }
 
-/// Whether a marker is a name in brackets that are no tag's, such as `◁think▷`.
+/// Whether a marker is a name in brackets that are not a tag's, such as `◁think▷`.
 fn is_bracketed(core: &str) -> bool {
     let is_bracket = |c: char| !c.is_alphanumeric() && !c.is_ascii() && !c.is_whitespace();
     core.len() >= 4 && core.starts_with(is_bracket) && core.ends_with(is_bracket) && !core.contains(char::is_whitespace)
@@ -191,7 +191,7 @@ fn is_special(literal: &Literal) -> bool {
     is_special_token(literal.core.as_bytes())
 }
 
-/// The parts of a marker that stand for it: its tags. Where there are words between them, all that has no white space in it.
+/// The parts of a marker that identify it: its tags. Where there are words between them, all that has no white space in it.
 pub(super) fn parts(text: &str) -> Vec<&str> {
     let pieces = MarkerText::pieces(text).into_iter();
     pieces.flat_map(|piece| if piece.has_words() { vec![piece.core] } else { piece.tags() }).collect()

@@ -111,7 +111,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             closings.push(sequence(vec![call_end.clone(), end()]));
         }
         if !expression {
-            // A closing tag that is none of these cannot begin an argument.
+            // A closing tag other than these cannot begin an argument.
             let other = unknown_closer(spec);
             if !is_empty(&other) {
                 closings.push(sequence(vec![other, Expr::Action(Action::EndCallIncomplete)]));

@@ -12,7 +12,7 @@ use super::actions::{actions_tokens, state_name};
 /// Shorter code is not worth a name.
 const SHORT: usize = 60;
 
-/// What stands in several places of a module, and the constants for it.
+/// What occurs in several places of a module, and the constants for it.
 pub(super) struct Shared {
     names: HashMap<String, Ident>,
     pub(super) constants: Vec<TokenStream>,

@@ -1,5 +1,5 @@
 //! The easy turns of the corpus: what the templates of released models write for random messages. The corpus is no part
-//! of the project; where it is absent there are none.
+//! of the project; without it, the list is empty.
 
 use serde_json::Value;
 use unjinja::{Options, Tools};

@@ -1,4 +1,4 @@
-//! The command behind the figures of `docs/performance.md`: times every workload with every parser, in turns with the work
+//! The command for the figures of `docs/performance.md`: times every workload with every parser, in turns with the work
 //! that it is compared with, and prints a table of ratios.
 //!
 //! ```text

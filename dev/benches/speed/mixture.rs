@@ -1,5 +1,5 @@
 //! Realistic turns, each parsed on its own: those that our own templates write and, with the feature `corpus`, the easy
-//! turns of the corpus. Measures the time of a turn, whole and in pieces of 4 bytes, beside `String::push_str` of the same
+//! turns of the corpus. Measures the time of a turn, whole and in pieces of 4 bytes, and that of `String::push_str` of the same
 //! pieces. It judges nothing: turns are short, so what a new parser costs is a good part of these times.
 
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use crate::subjects::{Sink, Subject, push_str};
 use unjinja_testkit::Failure;
 use unjinja_testkit::workloads::{Format, Workload};
 
-/// So many turns are tried of each format.
+/// The number of turns of each format.
 const TURNS: usize = 52;
 
 /// The length of the pieces of a stream, in bytes.
@@ -73,7 +73,7 @@ pub fn of_format(format: &Format, subject: Subject) -> Result<Vec<Turn>, Failure
     format.mixture(TURNS).into_iter().map(turn).collect()
 }
 
-/// A line of the table for each group of turns: its name, and medians of so many rounds.
+/// A line of the table for each group of turns: its name, and medians over `rounds` rounds.
 pub fn table(groups: &[(&str, Vec<Turn>)], rounds: usize) -> String {
     let mut out = String::from(
         "| realistic turns | count | bytes a turn | whole, ns a turn | by 4, ns a turn | by 4, of `push_str` |\n|---|---:|---:|---:|---:|---:|\n",

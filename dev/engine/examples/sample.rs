@@ -48,7 +48,7 @@ fn print(event: &Event<'_>) {
     }
 }
 
-/// Asks a model file, or a random model if there is none. `show` gets the pieces of the message.
+/// Asks the model of a file, or a random model without a file. `show` gets the pieces of the message.
 pub fn run(file: Option<&Path>, question: &str, mut show: impl FnMut(&Event<'_>)) -> Result<Message, Box<dyn Error>> {
     let tools = json!([{"type": "function", "function": {
         "name": "get_weather", "description": "The weather of a city.",

@@ -1,4 +1,4 @@
-//! Writes GGUF files, version 3: entries and tensors of 32-bit floats. What stands in a file is the business of others.
+//! Writes GGUF files, version 3: entries and tensors of 32-bit floats. The caller decides what a file contains.
 
 /// The types of values, as numbers of the file format.
 #[derive(Clone, Copy)]

@@ -37,7 +37,7 @@ pub struct Refused;
 pub enum Trigger {
     /// A text. The grammar begins with it.
     Word(String),
-    /// A regular expression (ECMAScript) that is searched in the text so far; with `^…$` it must match all of it. The
+    /// A regular expression (ECMAScript) that is searched in the text until now; with `^…$` it must match all of it. The
     /// grammar begins at its first group that matches, or else at the match.
     Pattern(String),
 }

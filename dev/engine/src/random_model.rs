@@ -14,17 +14,17 @@ use crate::file::ModelFile;
 use crate::gguf::File;
 use crate::vocabulary::{self, Added};
 
-/// The length of the vector that stands for a token.
+/// The length of the vector of a token.
 const WIDTH: u64 = 32;
 /// The number of parts into which attention divides it.
 const HEADS: u32 = 2;
-/// The width of the network behind attention.
+/// The width of the network after attention.
 const INNER: u64 = 64;
 const LAYERS: u32 = 2;
 /// The longest text, in tokens.
 const CONTEXT: u32 = 8192;
 
-/// The vocabulary of a random model, besides one token for each byte.
+/// The vocabulary of a random model, in addition to one token for each byte.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Vocabulary<'a> {
     /// The special tokens that end a turn.
@@ -68,7 +68,7 @@ impl RandomModel {
         &self.model
     }
 
-    /// The tokens of a text: the longest token that stands there, and else a token for each byte.
+    /// The tokens of a text: at each place the longest token that matches, and else a token for the byte.
     pub fn tokens(&self, text: &str) -> Vec<LlamaToken> {
         let mut tokens = Vec::new();
         let mut rest = text;

@@ -16,7 +16,7 @@ pub(crate) fn token(byte: u8) -> i32 {
 
 const FIRST_BYTE: i32 = 3;
 
-/// The first token behind those of the bytes.
+/// The first token after those of the bytes.
 pub(crate) const FIRST_ADDED: i32 = FIRST_BYTE + 256;
 
 /// The types of tokens, as numbers of the file format.
@@ -28,7 +28,7 @@ enum Kind {
     Byte = 6,
 }
 
-/// The tokens behind those of the bytes.
+/// The tokens after those of the bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Added {
     /// The texts of special tokens, each once. The first ones are those that end a turn.

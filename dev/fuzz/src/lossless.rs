@@ -157,8 +157,8 @@ impl<'a> Judge<'a> {
         steps
     }
 
-    /// How much of a part may stand inside the text of the call before it: members of the call's object that the format does
-    /// not know are reported behind the call.
+    /// How much of a part may be inside the text of the call before it: members of the call's object that the format does
+    /// not know are reported after the call.
     fn text_inside(&self, call: &[u8], part: usize) -> usize {
         let is_object = matches!(self.model.spec.tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson);
         let Some(Part::Text(text)) = self.parts.get(part).filter(|_| is_object) else { return 0 };

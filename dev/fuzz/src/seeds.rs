@@ -97,7 +97,7 @@ fn markers() -> Vec<Vec<u8>> {
     .collect()
 }
 
-/// Every marker of a model that is no special token, with each text that may follow.
+/// Every marker of a model that is not a special token, with each text that may follow.
 fn sentences() -> Vec<Vec<u8>> {
     let all = models::all().iter().enumerate();
     let choices = all.flat_map(|(number, model)| (0..prose::markers(&model.spec).len()).map(move |at| (number, at)));

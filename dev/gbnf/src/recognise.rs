@@ -31,7 +31,7 @@ impl Grammar {
     }
 }
 
-/// After the rule that was called, go on with an element, for any of the callers.
+/// Once the rule that was called has ended, an element follows, for any of the callers.
 #[derive(Clone, Debug)]
 struct Frame {
     then: u32,
@@ -116,7 +116,7 @@ impl<'g> Recogniser<'g> {
         self.complete && self.held == 0 && self.rejected.is_none()
     }
 
-    /// How many bytes were accepted so far.
+    /// How many bytes were accepted until now.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -222,7 +222,7 @@ impl<'g> Recogniser<'g> {
         self.states.clear();
         self.complete = false;
         let mut seen: HashSet<State> = HashSet::with_capacity(4 * pending.len());
-        // The frames made for this code point, by what they go on with, and whether their rule was empty.
+        // The frames made for this code point, by the element that follows, and whether their rule was empty.
         let mut made: HashMap<u32, u32> = HashMap::new();
         let mut emptied: HashSet<u32> = HashSet::new();
         while let Some(state) = pending.pop() {

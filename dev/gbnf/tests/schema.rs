@@ -1,4 +1,4 @@
-//! JSON schemas compiled into grammars: which values the grammar accepts, beside those that the schema does.
+//! JSON schemas compiled into grammars: which values the grammar accepts, compared with those that the schema allows.
 //!
 //! Cases are data: `schemas/KEYWORD.json` is a list of schemas, each with values that are valid and values that are not.
 //! No crate carries the JSON-Schema-Test-Suite; where `UNJINJA_SCHEMA_SUITE` names its folder `tests/draft2020-12`, its

@@ -27,7 +27,7 @@ impl Llguidance {
     /// # Errors
     /// It refuses the vocabulary.
     pub fn new(vocabulary: Vocabulary) -> Result<Self, String> {
-        // The byte 0xFF marks special tokens. It is no part of any text.
+        // The byte 0xFF marks special tokens. It is not part of any text.
         let special = |name: &str| [&[TokTrie::SPECIAL_TOKEN_MARKER], name.as_bytes()].concat();
         let bytes = (0..=u8::MAX).map(|byte| if byte == u8::MAX { special("<byte>") } else { vec![byte] });
         let end = [special("</s>")];

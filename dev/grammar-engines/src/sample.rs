@@ -33,7 +33,7 @@ pub(crate) fn continued(
 ) -> Result<Option<String>, String> {
     const MOST: usize = 600;
     let mut written: Vec<u8> = Vec::new();
-    // Where the character begins of which the last bytes are a part. XGrammar's free text allows bytes that are no UTF-8.
+    // The start of the character that the last bytes belong to. XGrammar's free text allows bytes that are not UTF-8.
     let mut open = 0;
     // What is left of the ending that is being written.
     let mut ending: &[u8] = &[];
@@ -70,7 +70,7 @@ pub(crate) fn continued(
     Ok(None)
 }
 
-/// Whether a byte goes on with a character, or begins one.
+/// Whether a byte continues a character, or begins one.
 fn may_follow(begun: &[u8], byte: u8) -> bool {
     match str::from_utf8(&[begun, &[byte]].concat()) {
         Ok(_) => true,

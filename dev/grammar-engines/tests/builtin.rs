@@ -50,7 +50,7 @@ struct Difference {
     /// How the text before the refused place ends: one of these.
     #[serde(default)]
     before: Vec<String>,
-    /// How the text behind the refused place begins: one of these.
+    /// How the text after the refused place begins: one of these.
     #[serde(default)]
     after: Vec<String>,
     /// The refused place is before the first of one of these.
@@ -122,7 +122,7 @@ fn compiled<'e>(engines: &'e Engines, tags: &[String]) -> Result<Vec<Compiled<'e
     tags.iter().map(|tag| engines.xgrammar.compile(tag)).collect()
 }
 
-/// Where the tags refuse a text that none of them accepts: the text before and behind that place. Of several places it is the
+/// Where the tags refuse a text that none of them accepts: the text before and after that place. Of several places it is the
 /// last one.
 fn refused_at(side: Side, tags: &[Compiled<'_>], text: &str) -> Option<[String; 2]> {
     let mut furthest = None;
@@ -148,7 +148,7 @@ fn spelled(tag: &Value, texts: &mut Vec<String>) {
             for (name, value) in members {
                 match value {
                     Value::String(text) if ["end", "value", "separator"].contains(&&**name) => texts.push(text.clone()),
-                    // Schemas are no texts.
+                    // Schemas are not texts.
                     value if name != "json_schema" => spelled(value, texts),
                     _ => {}
                 }

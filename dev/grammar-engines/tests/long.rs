@@ -16,7 +16,7 @@ const WORD: &str = "Lorem";
 /// The bytes of the long argument, and of the short one.
 const LONG: usize = 64_000;
 const SHORT: usize = LONG / 16;
-/// The work for the long text is at most so many times the work for the short one. A square would be 256 times.
+/// The maximum ratio of the work for the long text to the work for the short one. A square would be 256 times.
 const GROWTH: usize = 17;
 
 #[test]

@@ -11,7 +11,7 @@ use crate::node::Style;
 use crate::rng::Rng;
 use crate::tools;
 
-/// A spec, and what is needed besides to write its template.
+/// A spec, and what else is needed to write its template.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The spec.

@@ -13,7 +13,7 @@
 //! placeholders in its holes, and the texts must be equal. What no render can decide is therefore not compared:
 //! - the border between markers that always occur together (the end of the section and the end of a single call; the turn's
 //!   start and an opener that all answers have; `name_suffix` and `value_prefix`);
-//! - which of two neighbours white space belongs to. If a template writes white space only beside an answer, or hides its
+//! - which of two neighbours white space belongs to. If a template writes white space only next to an answer, or hides its
 //!   reasoning, then also whether it is there; otherwise a difference in white space alone is reported as such;
 //! - white space inside JSON, which a spec does not describe.
 //!
@@ -34,12 +34,12 @@
 //! - Arguments printed without a filter: they are JSON or Python depending on the type they are given as.
 //! - A thinking switch that changes no generation prompt; `eos_token` and similar variables, which are empty in probes.
 //! - Markers of reasoning and answers that are plain words after free text: prose would contain them.
-//! - An empty wrapper in a turn of calls alone whose markers are no tags: its end looks like the beginning of the call.
+//! - An empty wrapper in a turn of calls alone whose markers are not tags: its end looks like the beginning of the call.
 //! - A number that counts the calls if there is never more than one.
 //! - Nested tags for what they cannot tell: empty objects and lists, lists of one item, and texts that look like JSON or tags.
 //!   The template writes JSON there.
 //!
-//! Not drawn yet, although a template could show it: answers after calls, labels beside reasoning, channels and recipients, calls
+//! Not drawn yet, although a template could show it: answers after calls, labels with reasoning, channels and recipients, calls
 //! as separate messages, nested tags with a prefix.
 //!
 //! Not drawn, because a parser cannot read it: a name before its object with only white space in between.

@@ -13,7 +13,7 @@ pub enum Alphabet {
     Wide,
     /// `[X]` and `[/X]`.
     Square,
-    /// `]~x]` and `[~x[`: brackets that are no tags.
+    /// `]~x]` and `[~x[`: brackets that are not tags.
     Tilde,
     /// `Word:` and `End word.`: no brackets at all.
     Word,
@@ -127,12 +127,12 @@ impl<'r> Markers<'r> {
         }
     }
 
-    /// A marker that stands alone.
+    /// A marker that comes alone.
     pub fn single(&mut self, alphabet: Alphabet) -> String {
         self.pair(alphabet).0
     }
 
-    /// White space beside a marker: mostly none, else a newline or two.
+    /// White space next to a marker: mostly none, else a newline or two.
     pub fn space(&mut self) -> &'static str {
         self.rng.pick(&["", "", "", "", "\n", "\n", "\n\n", " "])
     }

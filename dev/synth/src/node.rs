@@ -416,7 +416,7 @@ fn merged(nodes: &[Node]) -> Vec<Node> {
     out
 }
 
-/// Whether a text may be outside an expression: Jinja trims white space beside tags.
+/// Whether a text may be outside an expression: Jinja trims white space next to tags.
 fn may_stand_bare(text: &str) -> bool {
     text.trim() == text && !text.contains(['{', '}', '%', '#'])
 }

@@ -120,7 +120,7 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Beh
     }
     tools.parameter_order = keys;
     if !tools.per_call_start.is_empty() && !tools.tools_array_wrapped && markers.rng().one_in(5) {
-        // The name stands before the object, too.
+        // The name comes before the object, too.
         tools.per_call_start.truncate(tools.per_call_start.trim_end().len());
         let alphabet = markers.tags();
         tools.function.name_suffix = format!("{}{}", markers.single(alphabet), markers.rng().pick(&["", "\n"]));

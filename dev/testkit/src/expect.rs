@@ -49,7 +49,7 @@ pub fn part(path: &Path, name: &str, found: &str) -> Result<(), Failure> {
     file(path, &format!("{before}{from}{found}{to}{after}"))
 }
 
-/// Runs a folder of cases. Each file with the extension `input` is a case; beside each `NAME.input` is
+/// Runs a folder of cases. Each file with the extension `input` is a case; next to each `NAME.input` is
 /// `NAME.expected`, which holds what `run` returns. `run` is given the case's file name and text.
 ///
 /// # Errors

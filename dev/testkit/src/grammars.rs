@@ -56,7 +56,7 @@ pub fn tools() -> Result<Tools, Failure> {
     ]))?)
 }
 
-/// What a grammar is requested for: its name, the tools (any tool, if there are none), and the options.
+/// What a grammar is requested for: its name, the tools (any tool without them), and the options.
 pub type Request<'t> = (&'static str, Option<&'t Tools>, GrammarOptions);
 
 /// The requests for each model: for any tool, and with tools.

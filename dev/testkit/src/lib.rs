@@ -33,7 +33,7 @@ pub mod workloads;
 pub use sampling::{sample, whole};
 pub use skips::skip;
 
-/// Why a test could not go on.
+/// Why a test could not continue.
 pub type Failure = Box<dyn Error>;
 
 /// The root folder of the project.

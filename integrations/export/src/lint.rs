@@ -21,7 +21,7 @@
 //! ```
 
 // `rules`: the list of rules. `finding` and `severity`: what is reported. `conversation`: what templates are asked. `subject`: the
-// template, and all renders. `options`: what is known besides. `compare`: shows differences. `experiment`: two conversations that
+// template, and all renders. `options`: what else is known. `compare`: shows differences. `experiment`: two conversations that
 // differ in one respect. The others are groups of rules: `cases` (what clients send, as data), `values`, `losses`, `turns`,
 // `markers`, `variables`, `round_trip`; and `response`: findings about response templates, in the same form.
 
@@ -53,7 +53,7 @@ pub use severity::Severity;
 
 use subject::Subject;
 
-/// Finds the faults of a chat template. The findings stand in the order of [`RULES`].
+/// Finds the faults of a chat template. The findings are in the order of [`RULES`].
 ///
 /// The template's special tokens, if it has none, are replaced by `<s>` and `</s>`.
 pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {

@@ -11,7 +11,7 @@ use unjinja_render::Template;
 
 type Failure = Box<dyn Error>;
 
-/// What is found with a response template beside one of the chat templates of this repository.
+/// What is found with a response template next to one of the chat templates of this repository.
 fn found(file: &str, response: &Value, dialect: Dialect) -> Result<BTreeSet<FindingKind>, Failure> {
     let text = fs::read_to_string(unjinja_testkit::root().join("templates").join(file))?;
     let template = Template::parse(file, &text)?;
@@ -26,7 +26,7 @@ fn found(file: &str, response: &Value, dialect: Dialect) -> Result<BTreeSet<Find
     Ok(findings.into_iter().map(|finding| finding.kind).collect())
 }
 
-/// As people write them: nothing keeps what stands before a call, and literal markers close calls.
+/// As people write them: nothing keeps the text before a call, and literal markers close calls.
 fn usual() -> Value {
     json!({"start_anchor": "<|im_start|>assistant\n", "fields": {
         "reasoning_content": {"open": "<think>", "close": "</think>"},

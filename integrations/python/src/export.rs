@@ -50,7 +50,7 @@ impl Export {
         self.0.dialect.name()
     }
 
-    /// The response template, as it stands in `tokenizer_config.json`.
+    /// The response template, as it is in `tokenizer_config.json`.
     #[getter]
     fn response_template<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, &self.0.json)

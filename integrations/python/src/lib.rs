@@ -51,7 +51,7 @@ mod _lib {
     #[pyfunction]
     fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
         let name = std::iter::once(std::ffi::OsString::from("unjinja"));
-        // Long work, which may also serve requests: other threads go on.
+        // Long work, which may also serve requests: other threads continue.
         py.detach(|| unjinja_cli::run(name.chain(arguments)))
     }
 

@@ -184,7 +184,7 @@ impl Question {
 }
 
 /// Finds faults of the chat template in a folder or file, and of the response template that belongs to it. The path is that of
-/// `Model.from_pretrained`. `response_template` is a dict; by default the one in the same file, or beside it in
+/// `Model.from_pretrained`. `response_template` is a dict; by default the one in the same file, or next to it in
 /// `tokenizer_config.json` or `response_template.json`. `readers` are those for whom it is written; by default all. `overlay` is the
 /// text of an overlay. As the command `unjinja lint`.
 #[pyfunction]

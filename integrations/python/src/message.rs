@@ -61,13 +61,13 @@ impl Message {
 
 #[pymethods]
 impl Message {
-    /// The chain of thought; empty if there is none.
+    /// The chain of thought; empty without reasoning.
     #[getter]
     fn reasoning_content(&self) -> &str {
         &self.message.reasoning_content
     }
 
-    /// The answer; empty if there is none.
+    /// The answer; empty without an answer.
     #[getter]
     fn content(&self) -> &str {
         &self.message.content
@@ -93,7 +93,7 @@ impl Message {
 
     /// OpenAI's message, as a dict. A call without an id gets one, as in `Stream.openai_chunks`; a message always gives it the same
     /// one. `call_ids` are the ids of the earlier calls in the conversation, in order: new ones differ from them, and ids that
-    /// count go on from them.
+    /// count continue from them.
     #[pyo3(signature = (*, call_ids=None))]
     fn to_dict<'py>(&self, py: Python<'py>, call_ids: Option<Vec<String>>) -> PyResult<Bound<'py, PyAny>> {
         match call_ids {
@@ -138,7 +138,7 @@ impl ToolCall {
         self.0.complete
     }
 
-    /// The arguments as a Python value, as `json.loads` reads it. Raises RequestError if they are no JSON.
+    /// The arguments as a Python value, as `json.loads` reads it. Raises RequestError if they are not JSON.
     fn arguments_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static READ: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let read = READ.import(py, "unjinja._json", "value_of")?;

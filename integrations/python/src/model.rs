@@ -190,7 +190,7 @@ impl Model {
         self.0.turn_of(prompt)
     }
 
-    /// Parses a whole output: a text, or bytes. Bytes that are no UTF-8 come back as U+FFFD, with a diagnostic. No output makes
+    /// Parses a whole output: a text, or bytes. Bytes that are not UTF-8 come back as U+FFFD, with a diagnostic. No output makes
     /// this fail, and no text is lost.
     ///
     /// `tool_choice` is that of the request: with `"none"` nothing is a call, and with the name of a tool only calls of this tool

@@ -74,7 +74,7 @@ impl Settings {
 }
 
 impl Answer {
-    /// Goes on with the answer of this number. Another one than before gets a writer of its own.
+    /// Continues the answer of this number. Another answer than before gets a writer of its own.
     fn go_on(&mut self, number: u64, settings: &Settings) {
         if self.number.is_some_and(|before| before != number) {
             self.writer = settings.writer(&self.call_ids);
@@ -144,7 +144,7 @@ impl OpenAIChunks {
 
     /// The output is over. `finish_reason` is what the engine says; it becomes `tool_calls` where the model called a tool.
     /// `usage` is a dict with `prompt_tokens` and `completion_tokens`, for `include_usage`. A second call writes nothing. A push
-    /// behind the end begins another answer, with an id of its own.
+    /// after the end begins another answer, with an id of its own.
     #[pyo3(signature = (finish_reason="stop", usage=None))]
     fn finish<'py>(
         &self,

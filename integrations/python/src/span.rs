@@ -1,4 +1,4 @@
-//! Events beside the text of the output that they come from.
+//! Events, with the text of the output that they come from.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -14,8 +14,8 @@ pub(crate) struct Span {
     #[pyo3(get)]
     text: Py<PyString>,
     events: Vec<Py<Event>>,
-    /// What is being read behind the piece: `reasoning` or `content`. None inside a call, between the parts of a turn, and behind its
-    /// end.
+    /// What is being read after the piece: `reasoning` or `content`. None inside a call, between the parts of a turn, and after
+    /// its end.
     #[pyo3(get)]
     channel: Option<&'static str>,
 }
@@ -66,7 +66,7 @@ struct Part {
     channel: Option<&'static str>,
 }
 
-/// Pushes a piece character by character, so that each event has its text. `last` ends the turn behind it.
+/// Pushes a piece character by character, so that each event has its text. `last` ends the turn after it.
 pub(crate) fn spans(py: Python<'_>, turn: &Turn, piece: &str, last: bool) -> PyResult<Vec<Span>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut buffer = [0; 4];

@@ -34,7 +34,7 @@ impl Stream {
     fn events(&self, py: Python<'_>, step: Step<'_>) -> PyResult<Vec<Event>> {
         let mut read = Vec::new();
         self.0.run(step, |event| read.push(event.clone().into_owned()));
-        // Behind the lock: making an object may run other code of Python.
+        // After the lock is released: making an object may run other code of Python.
         read.iter().filter_map(|event| Event::new(py, &event.as_event()).transpose()).collect()
     }
 }
@@ -79,14 +79,14 @@ impl Stream {
         PyBytes::new(py, &self.0.reset())
     }
 
-    /// What the events so far add up to.
+    /// What the events until now add up to.
     #[getter]
     fn message(&self) -> Message {
         let message = self.0.state().message.clone();
         Message::new(&self.0.model, message)
     }
 
-    /// What is being read: `reasoning` or `content`. None inside a call and behind the end of the turn.
+    /// What is being read: `reasoning` or `content`. None inside a call and after the end of the turn.
     #[getter]
     fn channel(&self) -> Option<&'static str> {
         channel_name(self.0.state().stream.channel())
@@ -101,8 +101,8 @@ impl Stream {
 
     /// Writes what this stream reads as OpenAI's chunks. `model` is the name in the chunks; `reasoning` is the name of the field
     /// for reasoning; `close_arguments` completes the arguments of a call that was cut short; `call_ids` are the ids of the earlier
-    /// calls in the conversation, in order: new ones differ from them, and ids that count go on from them. `id` and `created` are of
-    /// the first answer; another one, behind `reset` or behind the end, has its own.
+    /// calls in the conversation, in order: new ones differ from them, and ids that count continue there. `id` and `created` are of
+    /// the first answer; another one, after `reset` or after the end, has its own.
     #[pyo3(signature = (
         *, model=None, id=None, created=None, reasoning="reasoning_content", include_usage=false, diagnostics=false,
         close_arguments=false,

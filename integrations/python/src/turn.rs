@@ -16,7 +16,7 @@ pub(crate) struct Turn {
 
 pub(crate) struct State {
     pub(crate) stream: ModelStream,
-    /// What the events add up to so far.
+    /// What the events until now add up to.
     pub(crate) message: Message,
     /// How many answers were begun before this one.
     pub(crate) answer: u64,
@@ -33,7 +33,7 @@ impl State {
         self.answer += 1;
     }
 
-    /// A push behind the end begins another answer, as in the stream itself.
+    /// A push after the end begins another answer, as in the stream itself.
     fn prepare(&mut self, step: &Step<'_>) {
         if self.finished && !matches!(step, Step::Finish) {
             self.begin();
@@ -85,7 +85,7 @@ impl Turn {
     /// What is known about the turn. No object of Python is made while this is locked: that may run other code of Python, which
     /// may want the lock.
     ///
-    /// A push that failed half-way leaves a parser that can go on, so a poisoned lock is no error.
+    /// A push that failed half-way leaves a parser that can continue, so a poisoned lock is not an error.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,7 +110,7 @@ impl Turn {
     }
 
     /// As `run`, for a step that pushes `text`. Returns the text of the output that is settled now and was not before, and what is
-    /// read behind it. What the prompt wrote of the turn is not part of the output.
+    /// read after it. What the prompt wrote of the turn is not part of the output.
     pub(crate) fn run_beside(
         &self,
         text: &str,
@@ -146,7 +146,7 @@ impl Turn {
         if first_end {
             let before = message.diagnostics.len();
             message.note_stripped_tokens(self.model.parser().program(), &self.options);
-            // It concerns the whole output, so it stands behind all others.
+            // It concerns the whole output, so it comes after all others.
             for noted in &message.diagnostics[before..] {
                 sink(&Event::Diagnostic(noted.clone()));
             }

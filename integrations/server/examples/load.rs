@@ -26,7 +26,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const FORMAT: &str = "hermes";
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The part of the time behind which memory must not grow.
+/// The part of the time after which memory must not grow.
 const MIDDLE: f64 = 0.5;
 
 /// Hertz of the clock in `/proc/PID/stat`.

@@ -6,12 +6,12 @@
 use serde_json::{Map, Value};
 use unjinja_runtime::close_json;
 
-/// What is done with arguments that are no complete JSON object.
+/// What is done with arguments that are not a complete JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// Those of a call that was cut short are closed. All others stay as they are.
     CloseIncomplete,
-    /// They become an object in any case. Text that is no JSON goes into a member [`UNPARSED`].
+    /// They become an object in any case. Text that is not JSON goes into a member [`UNPARSED`].
     Object,
 }
 
@@ -82,7 +82,7 @@ impl ArgumentStream {
     }
 }
 
-/// Finds how much of a JSON object stays as it is if the text is closed behind it, as [`close_json`] does.
+/// Finds how much of a JSON object stays as it is if the text is closed after it, as [`close_json`] does.
 #[derive(Debug, Clone, Default)]
 struct Stable {
     at: At,
@@ -92,7 +92,7 @@ struct Stable {
     read: usize,
     /// How many of them stay.
     stable: usize,
-    /// The text is no JSON object from here on, or its end was reached.
+    /// The text is not a JSON object from here on, or its end was reached.
     lost: bool,
 }
 
@@ -111,7 +111,7 @@ enum At {
     Text {
         key: bool,
     },
-    /// Behind a backslash.
+    /// After a backslash.
     Escape {
         key: bool,
     },
@@ -122,7 +122,7 @@ enum At {
         unit: u16,
         low: bool,
     },
-    /// Behind the first half of a surrogate pair, before `\` or `u`.
+    /// After the first half of a surrogate pair, before `\` or `u`.
     Low {
         key: bool,
         backslash: bool,
@@ -132,7 +132,7 @@ enum At {
         word: &'static [u8],
         read: usize,
     },
-    /// Behind the object. Its last bracket is not stable, because something may follow it.
+    /// After the object. Its last bracket is not stable, because something may follow it.
     Done,
 }
 
@@ -167,7 +167,8 @@ impl Stable {
         }
     }
 
-    /// Reads a byte. Numbers and words are stable once they are complete: what looks like one may be something else. Returns whether the text up to it is stable; nothing if it is no JSON.
+    /// Reads a byte. Returns whether the text up to it is stable; `None` if it is not JSON. Numbers and words are stable once they
+    /// are complete: what looks like one may be something else.
     fn step(&mut self, byte: u8) -> Option<bool> {
         let space = matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
         match self.at {
@@ -256,7 +257,7 @@ impl Stable {
         Some(self.go(At::Word { word, read: 1 }, false))
     }
 
-    /// Behind a value.
+    /// After a value.
     fn comma(&mut self, byte: u8) -> Option<bool> {
         match (byte, self.nesting.last()) {
             (b',', Some(b'{')) => Some(self.go(At::Key, false)),

@@ -21,7 +21,7 @@ pub(crate) enum CallPiece {
 #[derive(Debug)]
 pub(crate) struct CallWriter {
     ids: CallIds,
-    /// What is done with arguments that are no JSON; nothing unless this says so.
+    /// What is done with arguments that are not JSON; nothing unless this says so.
     ending: Option<Ending>,
     calls: Vec<Call>,
 }
@@ -44,7 +44,7 @@ impl CallWriter {
         Self { ids, ending: None, calls: Vec::new() }
     }
 
-    /// What is done with arguments that are no JSON.
+    /// What is done with arguments that are not JSON.
     pub(crate) fn ending(mut self, ending: Ending) -> Self {
         self.ending = Some(ending);
         self
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::ids::CallIdShape;
 
-    /// A call whose id comes behind its arguments.
+    /// A call whose id comes after its arguments.
     fn pieces(model_ids: ModelIds) -> Vec<CallPiece> {
         let mut writer = CallWriter::new(CallIds::new(CallIdShape::Counted).written(model_ids));
         let events = [

@@ -47,7 +47,7 @@ fn offered(tools: &Tools) -> Vec<Value> {
 fn messages(messages: &[ChatMessage], needs: &TemplateNeeds) -> Value {
     let mut list = Vec::with_capacity(messages.len());
     let mut instructions = Vec::new();
-    // The name that each id stands for; the latest call counts.
+    // The function's name for each id; the latest call counts.
     let mut named: HashMap<&str, &str> = HashMap::new();
     for message in messages {
         let text = message.content.as_deref();

@@ -4,7 +4,7 @@
 //! `config` is what an operator chooses; `models` finds the model of a request, and `tokens` the special
 //! tokens that its prompts lack. `router` has the endpoints and `answer` serves
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
-//! client's format. `upstream` speaks the protocols of the servers behind, on top of `lines` (server-sent events) and of the HTTP
+//! client's format. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
 //! `client`.
 //! `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
 //! share.

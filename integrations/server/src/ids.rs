@@ -39,7 +39,7 @@ pub enum ModelIds {
     AfterArguments,
 }
 
-/// How many letters and digits a free id has behind its prefix.
+/// How many letters and digits a free id has after its prefix.
 const LENGTH: usize = 24;
 
 /// How often a source of letters is asked for an id that is new.
@@ -64,11 +64,11 @@ pub struct CallIds {
     prefix: &'static str,
     source: Source,
     used: HashSet<String>,
-    /// How many calls there are so far.
+    /// How many calls there are until now.
     calls: usize,
 }
 
-/// Where the letters and digits of ids come from; random ones if there is none.
+/// Where the letters and digits of ids come from; random ones without a source.
 #[derive(Clone, Default)]
 struct Source(Option<Arc<dyn Fn(usize) -> String + Send + Sync>>);
 
@@ -113,7 +113,7 @@ impl CallIds {
     }
 
     /// Where the letters and digits of [`CallIdShape::Free`] and [`CallIdShape::Nine`] come from, if they are not to be
-    /// random: `source(length)` returns so many of them. For tests, and for servers that make their ids themselves. A source that
+    /// random: `source(length)` returns `length` of them. For tests, and for servers that make their own ids. A source that
     /// repeats itself is asked again; if that does not help, the id is random.
     ///
     /// ```
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_number_that_is_taken_is_passed_over() {
         let shape = CallIdShape::Named { prefix: "functions.".into(), suffix: ":".into() };
-        // One call so far, but its id has a later number.
+        // One call until now, but its id has a later number.
         let mut ids = CallIds::new(shape).after(["functions.f:1"]);
         assert_eq!(ids.next("f", None), "functions.f:2");
     }

@@ -5,7 +5,7 @@
 //! template needs of a conversation, `context` writes one for it, and `prepare` adds the options of parser and grammar.
 //! `calls` decides when a call is announced and under which id (`ids`), and how much of its arguments can be sent
 //! (`arguments`); the writers of both APIs follow it. `place`, `error`, `finish` and `sse` are small and independent.
-//! `http` is the proxy, behind the feature of this name.
+//! `http` is the proxy, which the feature of this name enables.
 
 mod arguments;
 mod calls;

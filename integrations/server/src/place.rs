@@ -22,7 +22,7 @@ impl<'v> Place<'v> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// A member that is present and not null. Nothing if this is no object.
+    /// A member that is present and not null. `None` if this is not an object.
     pub(crate) fn get(&self, key: &str) -> Option<Self> {
         let value = self.value.get(key).filter(|value| !value.is_null())?;
         Some(Self { value, path: self.path_of(key) })

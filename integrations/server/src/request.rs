@@ -16,7 +16,7 @@ use crate::place::Place;
 pub struct Request {
     /// The model's name.
     pub model: String,
-    /// The conversation so far. Instructions are messages of [`Role::System`].
+    /// The conversation until now. Instructions are messages of [`Role::System`].
     pub messages: Vec<ChatMessage>,
     /// The tools offered.
     pub tools: Tools,
@@ -45,7 +45,7 @@ pub struct ChatMessage {
     pub role: Role,
     /// The text; `None` where an assistant only calls tools.
     pub content: Option<String>,
-    /// The reasoning of an assistant; empty if there is none.
+    /// The reasoning of an assistant; empty without reasoning.
     pub reasoning: String,
     /// The calls of an assistant.
     pub tool_calls: Vec<ToolCall>,

@@ -134,7 +134,7 @@ fn turns() -> Result<Vec<Turn>, Failure> {
     Ok(turns)
 }
 
-/// Serves one request. A client that went away is no failure of the server.
+/// Serves one request. A client that went away is not a failure of the server.
 fn serve(mut connection: TcpStream, turns: &[Turn]) -> Result<(), Failure> {
     let mut reader = BufReader::new(connection.try_clone()?);
     let mut line = String::new();

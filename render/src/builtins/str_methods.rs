@@ -369,7 +369,7 @@ fn window(s: &str, start: Option<Value>, end: Option<Value>) -> Outcome<Option<(
     Ok(s.get(byte(start)..byte(end)).map(|part| (part, start as usize)))
 }
 
-/// `str.replace`; a negative count is no limit.
+/// `str.replace`; a negative count means no limit.
 pub(crate) fn replace(run: &Run, text: &Text, old: &str, new: &Text, count: i128) -> Outcome<Text> {
     let s = &*text.s;
     let limit = usize::try_from(count).unwrap_or(usize::MAX);

@@ -35,7 +35,7 @@ pub(crate) fn next_if(chars: &mut Chars<'_>, test: impl Fn(char) -> bool) -> Opt
     Some(c)
 }
 
-/// Takes a decimal number from the front; `None` if there is none.
+/// Takes a decimal number from the front; `None` without digits.
 pub(crate) fn digits(chars: &mut Chars<'_>) -> Option<usize> {
     let mut number = None;
     while let Some(digit) = next_if(chars, |c| c.is_ascii_digit()).and_then(|c| c.to_digit(10)) {

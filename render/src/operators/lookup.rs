@@ -96,7 +96,7 @@ pub(crate) fn slice(run: &Run, object: &Value, bounds: [Option<i128>; 3]) -> Out
             }
             let mut out = Buffer::default();
             for i in picked {
-                // What is picked apart or reversed is no slice of the field any more.
+                // What is picked apart or reversed is not a slice of the field any more.
                 out.push_sub(run, text, char(i).unwrap_or(""), Some(Encoding::Other))?;
             }
             Ok(Value::Str(out.into_text(text.safe)))

@@ -96,7 +96,7 @@ type Lowered<T> = Result<T, Problem>;
 /// The translation of one syntax tree into ours.
 struct Lowering<'s> {
     source: &'s str,
-    /// All names so far, so that equal names share one allocation.
+    /// All names read until now, so that equal names share one allocation.
     names: HashSet<Name>,
     /// How many nodes enclose the current one.
     depth: usize,

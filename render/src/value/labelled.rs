@@ -2,7 +2,7 @@
 //! made of it.
 //!
 //! Everything that makes a text out of others does it with the functions here, so no other file knows pieces. In a plain
-//! render no text has a mark, and the functions here do nothing besides moving text.
+//! render no text has a mark, and the functions here only move text.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -121,7 +121,7 @@ impl Buffer {
 
     fn map(&mut self, s: &str, special: impl Fn(u8) -> bool, mut write: impl FnMut(char, &mut String)) {
         let mut rest = s;
-        // A byte inside of a character may look special; then the position is no boundary, and the character is mapped.
+        // A byte inside of a character may look special; then the position is not a boundary, and the character is mapped.
         while let Some(at) = rest.bytes().position(&special) {
             let (plain, from) = rest.split_at_checked(at).unwrap_or(("", rest));
             self.text.push_str(plain);

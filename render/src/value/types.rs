@@ -357,7 +357,7 @@ impl Value {
         deepest(run, items.iter())
     }
 
-    /// How deep this value nests; 0 if it is no container.
+    /// How deep this value nests; 0 if it is not a container.
     fn depth(&self) -> u32 {
         match self {
             Value::List(list) => list.depth.get(),

@@ -89,10 +89,10 @@ pub fn is_reported(grammar: &Grammar, problem: &str) -> bool {
     grammar.widened.iter().any(|wider| match wider.what.keyword.as_str() {
         "pattern" => problem.contains("does not match"),
         "minLength" | "maxLength" => problem.contains("characters"),
-        // An object in tags is raw text to a grammar. If it is no object, it is read as a string.
+        // An object in tags is raw text to a grammar. If it is not an object, it is read as a string.
         "type" => problem.contains("is not of type") || problem.contains("ArgumentTypeMismatch"),
         "items" => problem.contains("has more than") || problem.contains("has less than"),
-        // A grammar cannot repeat a name that it does not know. If a marker closes another name, the value goes on, and so
+        // A grammar cannot repeat a name that it does not know. If a marker closes another name, the value continues, and so
         // does its call.
         "additionalProperties" => problem.contains("IncompleteCall"),
         _ => false,
@@ -126,7 +126,7 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
             let required = options().tool_choice(ToolChoice::Required);
             grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &required)?);
         }
-        // A server ends the output where a stop text begins: nothing but white space may stand behind the text.
+        // A server ends the output where a stop text begins: only white space may follow the text.
         for stop in grammars.iter().flat_map(|grammar| &grammar.stops) {
             let Some(at) = turn.body.find(stop.as_str()) else { continue };
             let read = |output: &str| {

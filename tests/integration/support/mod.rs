@@ -106,7 +106,7 @@ impl CorpusCase {
     }
 }
 
-/// All files below a folder with this extension, in order. Build output and hidden folders are left out. There are none if
+/// All files below a folder with this extension, in order. Build output and hidden folders are left out. The list is empty if
 /// there is no such folder.
 pub fn files_below(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);

@@ -117,7 +117,7 @@ impl Around {
             return Self { per_call_start: open.to_owned(), per_call_end: close.to_owned(), ..Self::default() };
         };
         let mut suffix = text::common_suffix(open, middle);
-        // White space alone does not open a call that stands in a section.
+        // White space alone does not open a call that is in a section.
         if open[open.len() - suffix..].trim().is_empty() && !open.trim().is_empty() {
             suffix = 0;
         }
@@ -206,7 +206,7 @@ pub(super) fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str)
     }
 }
 
-/// C1 with T1: markers that stand around an answer only if calls follow it. A call alone has the empty pair or nothing.
+/// C1 with T1: markers that are around an answer only if calls follow it. A call alone has the empty pair or nothing.
 pub(crate) fn wrapper_beside_calls(calls: &CallTurns, start: &str, reasoning: &Reasoning) -> Option<(String, String)> {
     let turn = calls.after_answer.as_ref()?;
     let content = turn.only(Part::Content)?;
@@ -217,7 +217,7 @@ pub(crate) fn wrapper_beside_calls(calls: &CallTurns, start: &str, reasoning: &R
     let is_reasoning = before.trim() == reasoning.start.trim();
     let tag = text::first_tag_with_layout(after);
     let is_pair = alone.strip_prefix(before).is_some_and(|rest| rest.trim_start().starts_with(tag.trim()));
-    // Or the markers are there with an answer only, and the call follows as it stands alone.
+    // Or only an answer has the markers, and the call follows it as in a turn without an answer.
     let end = if is_pair { tag } else { after.strip_suffix(alone).unwrap_or("") };
     (!is_reasoning && !before.trim().is_empty() && !end.trim().is_empty()).then(|| (before.to_owned(), end.to_owned()))
 }

@@ -19,7 +19,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The call with this number, whose name stands at or after `from`.
+    /// The call with this number, whose name is at or after `from`.
     fn of(turn: &Turn, from: usize, number: usize) -> Option<Self> {
         let name = turn.from(from, Part::Name(number))?;
         let found = object_with(turn, name.end, &['{'], &[Part::Key(number, 0)])?;
@@ -106,7 +106,7 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
         opener = &opener[..opener.len() - label.len()];
         between = between.map(|text| text.strip_suffix(label).unwrap_or(text));
         if label.is_empty() && suffix.contains(['"', '\'', '<', '>', '[', ']', ' ']) {
-            // The number is an attribute of its own, or stands between markers.
+            // The number is an attribute of its own, or is between markers.
             let position = CallIdPosition::BetweenFuncAndArgs;
             tools.call_id = CallId { position, prefix: suffix.to_owned(), suffix: rest.to_owned() };
             inside = "";
@@ -154,7 +154,7 @@ fn last_tag_start(text: &str) -> usize {
     }
 }
 
-/// The end of the first tag of a text; 0 if there is none.
+/// The end of the first tag of a text; 0 without a tag.
 fn first_tag_end(text: &str) -> usize {
     text::tags(text).first().and_then(|tag| Some(text.find(tag)? + tag.len())).unwrap_or(0)
 }

@@ -53,7 +53,7 @@ fn encoding(one: &Turn, number: Option<&Turn>) -> Option<Encoding> {
     Some(encoding)
 }
 
-/// The places of an argument's name and its value, quotes included, and of the name that stands again after the value.
+/// The places of an argument's name and its value, quotes included, and of the name where it is repeated after the value.
 struct Argument {
     key: Range<usize>,
     value: Range<usize>,

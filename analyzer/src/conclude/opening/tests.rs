@@ -174,7 +174,7 @@ fn what_encloses_the_user_is_no_reasoning() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Templates without `add_generation_prompt` that open reasoning behind the last user's message. Past answers follow no opener.
+/// Templates without `add_generation_prompt` that open reasoning after the last user's message. Past answers follow no opener.
 #[test]
 fn past_turns_are_read_in_the_state_in_which_they_begin() -> Result<(), Failure> {
     let with_user = |condition: &str| {
@@ -194,7 +194,7 @@ fn past_turns_are_read_in_the_state_in_which_they_begin() -> Result<(), Failure>
         with_user("loop.last"),
         with_user("loop.last and (enable_thinking is not defined or enable_thinking)"),
         with_user("loop.last and (reasoning_effort is not defined or reasoning_effort != 'none')"),
-        // Past answers follow the opener too. They are none that a model wrote.
+        // Past answers follow the opener too. No model wrote them.
         "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}<|assistant|>\
          {{ '</think>' if enable_thinking is defined and not enable_thinking else '<think>' }}\
          {% else %}{{ m.content }}<|end|>{% endif %}{% endfor %}"
@@ -273,7 +273,7 @@ fn a_described_pair_opens_reasoning() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What stands before past answers too is the header, and what names the answer opens it.
+/// Text that is also before past answers is the header, and the text that names the answer opens it.
 #[test]
 fn headers_open_nothing() -> Result<(), Failure> {
     for header in ["<thinker>", "<|assistant_thinks|>", "<reasoner>", "<bot>", "<|x|>", "[bot]"] {

@@ -123,7 +123,7 @@ fn piece(span: &SpanView, marks: &[Mark], out: &mut String) {
 
 fn stop(index: usize, stop: &StopView) -> String {
     let (number, state) = (index + 1, inline(&stop.state));
-    // Text that only looked like a call is no error.
+    // Text that only looked like a call is not an error.
     let class = if stop.held_from.is_some() { "stop mild" } else { "stop" };
     let mut out = format!(
         "<div class=\"{class}\" id=\"stop-{index}\"><h4><span class=\"here\">✗ {number}</span> byte {}, line {}, column {}\

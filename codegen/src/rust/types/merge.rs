@@ -21,7 +21,7 @@ const SHAPES: [&str; 12] = [
 /// How deep `allOf` and references in it may nest.
 const DEPTH: usize = 32;
 
-/// Whether a schema says more than a reference beside it.
+/// Whether a schema says more than a reference next to it.
 pub(super) fn says_more_than_its_reference(schema: &Map<String, Value>) -> bool {
     SHAPES.iter().any(|&key| key != "$ref" && schema.contains_key(key))
 }

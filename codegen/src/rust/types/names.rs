@@ -24,8 +24,8 @@ impl Names {
     }
 }
 
-/// The name of a type, from any text: `get_weather` becomes `GetWeather`. The same text always gives the same name, and
-/// the name of a name is that name: `typify` makes names anew of those that it is given.
+/// The name of a type, from any text: `get_weather` becomes `GetWeather`. Idempotent: `typify` normalises names again, so
+/// `type_name(type_name(text)) == type_name(text)`.
 pub(super) fn type_name(text: &str) -> String {
     let mut name = text.to_owned();
     for _ in 0..8 {

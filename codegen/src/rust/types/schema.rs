@@ -11,7 +11,7 @@ use super::error::{TypesError, TypesProblem};
 use super::names::{Names, doc, type_name};
 use super::{merge, pointer};
 
-/// How many schemas are looked at for one tool. References are followed where they stand, so a small schema can become a
+/// How many schemas are looked at for one tool. References are followed where they occur, so a small schema can become a
 /// large one.
 const BUDGET: usize = 20_000;
 const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "object", "array", "null"];
@@ -166,7 +166,7 @@ impl<'o> Resolver<'o> {
             {
                 value.insert("description".to_owned(), doc(text, String::new).into());
             }
-            // Null as a default means that there is none.
+            // Null as a default means that the schema has no default.
             if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
                 value.insert("default".to_owned(), default.clone());
             }
@@ -227,7 +227,7 @@ impl<'o> Resolver<'o> {
         shape
     }
 
-    /// A reference. Its target gets a type if it needs one. Otherwise it is read as if it stood here.
+    /// A reference. Its target gets a type if it needs one. Otherwise it is read as if it were written here.
     fn reference(&mut self, reference: &Value, at: &str, name: Name) -> Shape {
         let Some(pointer) = self.target(reference, at) else { return Shape::any() };
         if let Some((name, nullable)) = self.named.get(&pointer) {
@@ -360,7 +360,7 @@ impl<'o> Resolver<'o> {
         2 * required + usize::from(closed || listed)
     }
 
-    /// A schema that is told by its type.
+    /// A schema that is recognised by its type.
     fn typed(&mut self, object: &Map<String, Value>, at: &str, name: Name) -> Shape {
         let found = match object.get("type") {
             Some(found) => types_of(found),
@@ -521,7 +521,7 @@ fn closed_and_empty() -> Value {
     json!({"type": "object", "properties": {}, "additionalProperties": false})
 }
 
-/// The types that `type` lists. An entry that is no text becomes one that is no type.
+/// The types that `type` lists. An entry that is not a text becomes one that is not a type.
 fn types_of(found: &Value) -> Vec<&str> {
     match found {
         Value::Array(list) => list.iter().map(|kind| kind.as_str().unwrap_or_default()).collect(),

@@ -44,7 +44,7 @@ pub enum Call {
         after_name: &'static str,
         key: &'static str,
         after_key: &'static str,
-        /// After the key of an argument that is no string.
+        /// After the key of an argument that is not a string.
         after_other_key: &'static str,
         after_value: &'static str,
         close: &'static str,

@@ -1,4 +1,4 @@
-//! Measures other parsers of model output beside ours, on the same inputs, and compares their messages. See README.md.
+//! Measures other parsers of model output and ours on the same inputs, and compares their messages. See README.md.
 
 mod measure;
 mod report;

@@ -43,7 +43,7 @@ pub enum Verdict {
 /// How long a sample may take.
 pub const CAP: Duration = Duration::from_secs(5);
 const MOST_SAMPLES: usize = 25;
-/// So many are taken of what does not take much longer than its budget.
+/// The minimum, for work that does not take much longer than its budget.
 const LEAST_SAMPLES: u32 = 3;
 
 struct Sample {

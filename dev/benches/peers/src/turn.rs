@@ -9,7 +9,7 @@ use crate::message::Heard;
 pub struct Turn {
     /// The peers' names for the format.
     pub peers: &'static Peers,
-    /// Markers stand around the format's answers.
+    /// Markers surround the format's answers.
     pub framed: bool,
     pub output: String,
     pub meant: Heard,

@@ -56,7 +56,7 @@ async fn the_official_clients_get_valid_calls() -> Result<(), Failure> {
         answers += 1;
         made += calls.len();
         cut += usize::from(cut_off);
-        // Arguments that were cut short are no JSON, and each client shows them in its own way.
+        // Arguments that were cut short are not JSON, and each client shows them in its own way.
         if cut_off {
             continue;
         }

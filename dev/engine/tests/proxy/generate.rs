@@ -15,7 +15,7 @@ use unjinja_engine::{RandomModel, Trigger};
 
 use super::Failure;
 
-/// So many tokens of a prompt are read: its end. What a random model writes depends on the prompt, but not for its sense.
+/// Maximum number of tokens that are read, from the end of a prompt. The meaning of a prompt is nothing to a random model.
 const PROMPT: usize = 64;
 
 /// The most tokens of an answer, if the request names no limit.
@@ -112,7 +112,7 @@ pub fn generate(model: &RandomModel, ask: &Request, mut piece: impl FnMut(String
     Ok(end("limit", "", most))
 }
 
-/// The next token. Unlike [`LlamaSampler::sample`], this notices if the grammar does not go on with it.
+/// The next token. Unlike [`LlamaSampler::sample`], this notices if the grammar does not allow it.
 fn next(context: &LlamaContext, sampler: &mut LlamaSampler, at: i32) -> Result<LlamaToken, Failure> {
     let mut candidates = context.token_data_array_ith(at);
     sampler.apply(&mut candidates);
@@ -177,7 +177,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// The text that can be sent, and the stop text behind it.
+    /// The text that can be sent, and the stop text after it.
     fn take(&mut self) -> (String, Option<String>) {
         let find = |stop: &String| self.bytes.windows(stop.len().max(1)).position(|bytes| bytes == stop.as_bytes());
         let found = self.stops.iter().filter_map(|stop| Some((find(stop)?, stop))).min_by_key(|(at, _)| *at);

@@ -137,7 +137,7 @@ impl Running {
         Ok(Some(Self { name: name.to_owned(), url, upstream, tools, likelier, openers, client }))
     }
 
-    /// A request with these fields besides: a call is required and thinking is off.
+    /// A request with these fields in addition: a call is required and thinking is off.
     pub fn request(&self, seed: u32, more: Value) -> Value {
         // Without this, a random model writes hundreds of tokens before it happens to begin a call, or to end.
         let likelier: serde_json::Map<String, Value> =
@@ -192,8 +192,8 @@ fn checked_tools(model: &Model) -> Result<Value, Failure> {
     Ok(checked.into())
 }
 
-/// What is wrong with the calls of an answer. If the limit of tokens cut it off, its last call may be incomplete, or there may
-/// be none.
+/// What is wrong with the calls of an answer. If the limit of tokens cut it off, its last call may be incomplete, or
+/// missing.
 pub fn faults(tools: &Value, calls: &[(String, String)], cut_off: bool) -> Vec<String> {
     let mut faults = Vec::new();
     if calls.is_empty() && !cut_off {

@@ -2,7 +2,7 @@
 
 use unjinja_testkit::random::Random;
 
-/// What is inserted besides parts of the text itself: the building blocks of formats, and characters of two, three and
+/// What is inserted in addition to parts of the text itself: the building blocks of formats, and characters of two, three and
 /// four bytes, some of which share their first bytes.
 const STRANGERS: &[char] = &[
     ' ', '\n', '\t', '"', '\'', '\\', '/', '<', '>', '{', '}', '[', ']', '(', ')', ',', ':', '=', '|', '-', '_', '.',

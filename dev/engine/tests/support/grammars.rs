@@ -27,7 +27,7 @@ pub fn grammar(random: &mut Random) -> String {
     rules.into_iter().rev().map(|(text, _)| text).collect()
 }
 
-/// A grammar with a character of the notation added or removed. Often it is no grammar any more.
+/// A grammar with a character of the notation added or removed. Often it is not a grammar any more.
 pub fn damaged(text: &str, random: &mut Random) -> String {
     const SIGNS: &[char] =
         &['"', '(', ')', '[', ']', '{', '}', '|', '*', '+', '?', ',', '\n', '#', '\\', '.', '0', '-', '^'];

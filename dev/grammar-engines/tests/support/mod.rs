@@ -16,7 +16,7 @@ use unjinja_spec::{FormatSpec, Overlay};
 
 pub type Failure = Box<dyn std::error::Error>;
 
-/// The supported models: their specs, with the overlays beside them.
+/// The supported models: their specs, with the overlays next to them.
 pub fn models() -> Result<Vec<Interpreter>, Failure> {
     let mut models = Vec::new();
     let mut paths: Vec<PathBuf> = fs::read_dir(unjinja_testkit::root().join("generated/specs"))?
@@ -35,7 +35,7 @@ pub fn models() -> Result<Vec<Interpreter>, Failure> {
     Ok(models)
 }
 
-/// The markers of a format, with the white space that its template writes beside them.
+/// The markers of a format, with the white space that its template writes next to them.
 pub fn markers(parser: &dyn ChatParser) -> Vec<String> {
     let markers = parser.program().states.iter().flat_map(|state| state.arrows().map(|(marker, _)| marker));
     let all: BTreeSet<String> = markers.map(|marker| [&*marker.before, &marker.core, &marker.after].concat()).collect();

@@ -66,7 +66,7 @@ struct Words {
 }
 
 impl Words {
-    /// So many words; other ones for each place in the turn.
+    /// A text of `count` words; other ones for each place in the turn.
     fn some(self, count: usize, place: usize) -> String {
         text::words(count, 13 * self.seed + place)
     }

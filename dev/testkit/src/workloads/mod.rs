@@ -117,7 +117,7 @@ impl Format {
         (0..count).filter_map(|number| self.written(&Shape::Mixed, number)).collect()
     }
 
-    /// The shape with so many units, as the template writes it.
+    /// The shape with this number of units, as the template writes it.
     fn written(&self, shape: &Shape, units: usize) -> Option<Workload> {
         let turn = shape.turn(units);
         let (thinking, prompt, output) = self.rendered(&turn)?;

@@ -151,7 +151,7 @@ impl Shape {
         )
     }
 
-    /// The message of this shape with so many units.
+    /// The message of this shape with this number of units.
     pub(super) fn turn(&self, units: usize) -> Turn {
         let content = |content: String| Turn { content, ..Turn::default() };
         let written = |text: String| Turn { calls: vec![write("notes.txt", text)], ..Turn::default() };

@@ -45,13 +45,13 @@ pub(super) fn mixed(number: usize) -> usize {
     ((number as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize
 }
 
-/// So many words, beginning somewhere else for each `from`.
+/// A text of `count` words, which begins elsewhere in the list for each `from`.
 pub(super) fn words(count: usize, from: usize) -> String {
     let words: Vec<&str> = (0..count).map(|number| word(from * 97 + number)).collect();
     words.join(" ")
 }
 
-/// So many words of prose: sentences, and paragraphs of them; other ones for each `from`.
+/// A text of `count` words of prose: sentences, and paragraphs of them; other ones for each `from`.
 pub(super) fn prose(count: usize, from: usize) -> String {
     let mut out = String::with_capacity(count * 7);
     for number in 0..count {
@@ -68,13 +68,13 @@ pub(super) fn prose(count: usize, from: usize) -> String {
     out
 }
 
-/// So many sentences of other scripts.
+/// A text of `count` sentences of other scripts.
 pub(super) fn unicode(count: usize) -> String {
     let sentences: String = (0..count).map(|number| SCRIPTS[number % SCRIPTS.len()]).collect();
     format!("{}.", sentences.trim_end())
 }
 
-/// So many lines of code.
+/// A text of `count` lines of code.
 pub(super) fn code(count: usize) -> String {
     let mut out = String::with_capacity(count * 40);
     for number in 0..count {

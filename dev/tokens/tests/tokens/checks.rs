@@ -105,7 +105,7 @@ impl Report {
     }
 
     /// A turn with markers that ordinary tokens spell somewhere in it, also inside of calls and between them. Each must be read
-    /// like a text of its form that is no marker.
+    /// like a text of its form that is not a marker.
     pub fn try_mixed(
         &mut self,
         model: &Model,
@@ -157,7 +157,7 @@ impl Report {
         let inert_form = |message: &Message| {
             words.split_whitespace().fold(format!("{message:?}"), |text, word| text.replace(word, &inert(word)))
         };
-        // What becomes of arguments that are no JSON depends on which bytes may begin a token.
+        // What becomes of arguments that are not JSON depends on which bytes may begin a token.
         if expected.diagnostics.iter().any(|found| found.kind == DiagnosticKind::MalformedArguments) {
             // A text and its inert form have the same length.
             let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.len()).collect::<Vec<_>>();
@@ -205,7 +205,7 @@ impl Report {
     }
 }
 
-/// A text of the same form and length that is no marker.
+/// A text of the same form and length that is not a marker.
 fn inert(marker: &str) -> String {
     marker
         .chars()
@@ -221,7 +221,7 @@ fn inert(marker: &str) -> String {
         .collect()
 }
 
-/// Whether a token holds the end of a marker and what stands behind it, or the other way round.
+/// Whether a token holds the end of a marker and text after it, or text and the beginning of a marker.
 fn goes_over_a_border(model: &Model, tokens: &[crate::vocabulary::Token], text: &str) -> bool {
     let mut borders = BTreeSet::new();
     for marker in &model.spec.tokens.preserved {

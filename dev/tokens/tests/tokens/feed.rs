@@ -56,8 +56,8 @@ pub fn text_of(tokens: &[Token]) -> Vec<u8> {
     tokens.iter().flat_map(|token| token.bytes.iter().copied()).collect()
 }
 
-/// How many ordinary tokens became reasoning and content, as the tokenizer says: those whose bytes stand in the only place of
-/// the turn that has this text. `None` if a text stands in several places, or in none as it is.
+/// How many ordinary tokens became reasoning and content, as the tokenizer says: those whose bytes are in the only place of
+/// the turn that has this text. `None` if a text is in several places, or is nowhere in the turn verbatim.
 pub fn expected_counts(tokens: &[Token], specials: Specials, message: &Message) -> Option<(usize, usize)> {
     let text = text_of(tokens);
     let reasoning = only_place(&text, &message.reasoning_content)?;

@@ -26,7 +26,7 @@ pub struct Model {
     pub turns: Vec<Turn>,
 }
 
-/// What a template wrote behind the generation prompt.
+/// What a template wrote after the generation prompt.
 pub struct Turn {
     pub text: String,
     pub options: Options,

@@ -22,7 +22,7 @@ pub struct Token {
 enum Bytes {
     /// Every byte is a letter.
     Letters,
-    /// Bytes that are no text have names, `<0x0A>`; a blank is `▁`.
+    /// Bytes that are not text have names, `<0x0A>`; a blank is `▁`.
     Names,
 }
 
@@ -32,14 +32,14 @@ pub struct Vocabulary {
     ordinary: Tokenizer,
     added: HashMap<u32, (String, bool)>,
     bytes: Bytes,
-    /// The byte that each letter stands for.
+    /// The byte of each letter.
     letters: HashMap<char, u8>,
 }
 
 impl Vocabulary {
     /// Reads the JSON of a `tokenizer.json`.
     pub fn new(mut json: Value) -> Result<Self, Failure> {
-        // What stands around a whole prompt is not part of a turn.
+        // Text around a whole prompt is not part of a turn.
         json["post_processor"] = Value::Null;
         let bytes = if json["decoder"].to_string().contains("ByteFallback") { Bytes::Names } else { Bytes::Letters };
         let whole = load(&json)?;

@@ -13,7 +13,7 @@ use super::rules::{self, Rule};
 use super::severity::Severity;
 use super::subject::Subject;
 
-/// Rules whose finding says nothing new beside the finding of the other about the same line.
+/// Rules whose finding says nothing new where the other one reports the same line.
 const IMPLIED: &[(Rule, Rule)] = &[(rules::REASONING_ALONE, rules::NULL_CONTENT)];
 
 /// Runs all cases.

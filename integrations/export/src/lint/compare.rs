@@ -1,4 +1,4 @@
-//! Compares two texts for people: what differs, with a little of what stands before it.
+//! Compares two texts for people: what differs, with a little of the text before it.
 
 /// Characters that are shown before the first difference.
 const BEFORE: usize = 40;
@@ -34,7 +34,7 @@ pub(super) fn around(text: &str, at: usize) -> String {
     shown
 }
 
-/// How often a word stands in a text, not as a part of a longer word.
+/// How often a word occurs in a text, not as a part of a longer word.
 pub(super) fn count_word(text: &str, word: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let whole = |at: usize| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part);

@@ -184,7 +184,7 @@ impl Conversation {
         Value::Object(context)
     }
 
-    /// Whether there is a user, and a call before each result. A conversation without would only confuse the reader.
+    /// Whether there is a user, and a call before each result. A conversation without these would only confuse the reader.
     pub(super) fn makes_sense(&self) -> bool {
         let first = |test: &dyn Fn(&Value) -> bool| self.messages.iter().position(test);
         let call = first(&|message| message.get("tool_calls").is_some());
@@ -210,7 +210,7 @@ impl Conversation {
     }
 }
 
-/// All texts in a value. Types and ids are no texts of the conversation; the names of arguments are.
+/// All texts in a value. Types and ids are not texts of the conversation; the names of arguments are.
 fn collect(value: &Value, texts: &mut Vec<String>, with_keys: bool) {
     match value {
         Value::String(text) => match serde_json::from_str::<Value>(text) {

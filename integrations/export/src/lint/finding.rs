@@ -43,7 +43,7 @@ pub enum Evidence {
     Output {
         /// What the model writes.
         output: String,
-        /// The message that it stands for, as JSON.
+        /// The message that it means, as JSON.
         written: String,
         /// The message that is read, as JSON, or the error.
         read: String,

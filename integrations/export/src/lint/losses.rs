@@ -1,4 +1,4 @@
-//! What of a conversation does not reach the prompt, or not in its place.
+//! The parts of a conversation that do not reach the prompt, or reach it in another place.
 
 use serde_json::Value;
 use unjinja_render::Part;
@@ -74,7 +74,7 @@ fn calls_dropped(subject: &Subject) -> Option<Finding> {
     Some(Finding::new(rules::CALL_DROPPED, message, help).with(conversation.context(), expected, actual))
 }
 
-/// Content beside calls: dropped, or written as reasoning.
+/// Content of turns with calls: dropped, or written as reasoning.
 fn content_of_calls(subject: &Subject) -> Option<Finding> {
     let manner = subject.calls?;
     let mut call = Manner { empty: Empty::Text, ..manner }.call();

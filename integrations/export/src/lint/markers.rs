@@ -130,7 +130,7 @@ fn unbalanced(subject: &Subject) -> Option<Finding> {
             let encloses = before.opened > before.closed;
             let (opened, closed) = (count.opened - before.opened, count.closed - before.closed);
             let of_text = of_tokens.contains(name);
-            // A tag that is never opened in any render is no closing tag, or one that the generation prompt opens.
+            // A tag that is never opened in any render is not a closing tag, or one that the generation prompt opens.
             let is_pair = count.opened > 0 && (count.closed > 0 || in_source(subject, name));
             // Of some reasoning only the end is marked.
             let ends_reasoning = closed > opened && spec.reasoning.end.contains(name.as_str());

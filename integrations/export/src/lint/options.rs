@@ -1,12 +1,12 @@
-//! What a caller knows besides the template.
+//! What a caller knows in addition to the template.
 
 use unjinja_spec::FormatSpec;
 
-/// What is known besides the template.
+/// What is known in addition to the template.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LintOptions {
-    /// The special tokens of the tokenizer; `None` if they are not known, as beside a bare `.jinja` file.
+    /// The special tokens of the tokenizer; `None` if they are not known, as for a bare `.jinja` file.
     pub special_tokens: Option<Vec<String>>,
     /// The template's spec, if it need not be analysed: one that an overlay corrected.
     pub spec: Option<FormatSpec>,

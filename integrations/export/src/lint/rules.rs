@@ -1,4 +1,4 @@
-//! The list of all rules: their names, how bad a finding is at worst, and what they say in a line. The experiments behind
+//! The list of all rules: their names, how bad a finding is at worst, and what they say in a line. The experiments for
 //! them are in the files of the groups.
 
 use super::severity::Severity;

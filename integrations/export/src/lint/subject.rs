@@ -15,7 +15,7 @@ use unjinja_spec::{FormatSpec, Status, ToolFormat};
 
 use super::conversation::{Conversation, Empty, Ids, Manner, words};
 
-/// What stands for the special tokens whose texts are not known.
+/// What replaces the special tokens whose texts are not known.
 const BOS: &str = "<s>";
 const EOS: &str = "</s>";
 

@@ -29,14 +29,14 @@ struct Step {
     next: String,
 }
 
-/// How a prompt goes on in the next one.
+/// How the next prompt continues a prompt.
 enum Growth {
     Continues,
     /// The turn begins as in the history, and the generation prompt adds this text, which the history lacks.
     Adds(String),
     /// The turn begins otherwise than in the history.
     OtherBeginning,
-    /// The same but for markers of reasoning.
+    /// Equal to the history, except that markers of reasoning are missing.
     LessReasoning,
     /// A text of the past is another one.
     Earlier,

@@ -131,7 +131,7 @@ fn html_escape(subject: &Subject) -> Option<Finding> {
     })
 }
 
-/// A text with quotes and a backslash, and where it stands in a conversation.
+/// A text with quotes and a backslash, and its place in a conversation.
 fn unescaped_quote(subject: &Subject) -> Option<Finding> {
     let text = "the \"old\" pier";
     let in_calls = subject.calls.map(|manner| {
@@ -169,7 +169,7 @@ fn unescaped_quote(subject: &Subject) -> Option<Finding> {
     })
 }
 
-/// Where a text stands between quotes of the template, after a colon or an equals sign, although it has quotes itself.
+/// The place of a text between quotes of the template, after a colon or an equals sign, although it has quotes itself.
 fn open_quote(labelled: &Labelled, path: &str, text: &str) -> Option<usize> {
     let spans = labelled.labels.spans();
     spans.iter().find_map(|span| {

@@ -38,7 +38,7 @@ pub fn find(document: &Json) -> Option<&Json> {
 ///
 /// # Errors
 ///
-/// The text is no JSON object.
+/// The text is not a JSON object.
 pub fn with_template(config: &str, template: &Json) -> Result<String, serde_json::Error> {
     // The scan below relies on the text being an object.
     serde_json::from_str::<serde::de::IgnoredAny>(config)?;

@@ -13,7 +13,7 @@ use super::text::strip;
 use super::transform;
 use super::value::{Dict, Value};
 
-/// The characters between which the number of a string stands while JSON is being corrected.
+/// The characters around the number of a string, while JSON is being corrected.
 const MARKS: (char, char) = ('\u{1}', '\u{2}');
 
 /// A key without quotes.
@@ -53,7 +53,7 @@ pub(crate) fn of_field(
     Ok(Value::List(out))
 }
 
-/// The value of a text; `None` stands for the text of a group that took no part in a match.
+/// The value of a text; `None` is the text of a group that took no part in a match.
 pub(crate) fn of_text(text: Option<&str>, content: &Content, dialect: Dialect) -> Result<Value, ReadError> {
     let missing = |kind| ReadError::new(kind, "a tag has no value");
     let plain = |strips: bool| {

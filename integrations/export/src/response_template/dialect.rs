@@ -28,7 +28,7 @@ pub enum Dialect {
 pub enum Malformed {
     /// Reading ends with an error; the whole message is lost.
     Raise,
-    /// The region is dropped, and reading goes on.
+    /// The region is dropped, and reading continues.
     Drop,
 }
 
@@ -101,8 +101,8 @@ impl Dialect {
         }
     }
 
-    /// Whether one implementation of the reader wants each match of a pattern to begin with one of finitely many texts, and
-    /// knows no look-around in patterns of markers.
+    /// Whether one implementation of the reader compiles openers to a set of literal beginnings, so that each match must begin
+    /// with one of finitely many texts, and has no look-around in patterns of markers.
     pub(crate) fn wants_literal_starts(self) -> bool {
         self == Dialect::Vllm
     }

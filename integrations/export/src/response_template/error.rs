@@ -25,7 +25,7 @@ pub enum ErrorKind {
 pub struct ReadError {
     /// What kind of error it is.
     pub kind: ErrorKind,
-    /// The field that was read; empty if it was none.
+    /// The field that was read; empty if no field was.
     pub field: String,
     /// What is wrong.
     pub message: String,

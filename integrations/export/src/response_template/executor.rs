@@ -32,7 +32,7 @@ pub enum Event {
         /// The named groups of the marker.
         captures: Vec<(String, String)>,
     },
-    /// A region goes on.
+    /// A region continues.
     Chunk {
         /// Its field.
         field: String,
@@ -180,7 +180,7 @@ impl<'t> Executor<'t> {
         self.current.filter(|_| self.is_open).map(|at| &self.template.fields[at])
     }
 
-    /// The text of the open region so far, with what is held back of it.
+    /// The text of the open region until here, with the part that is held back.
     pub(crate) fn open_text(&self) -> String {
         format!("{}{}", self.body, &self.buffer[self.at..])
     }
@@ -237,7 +237,7 @@ impl<'t> Executor<'t> {
                 }
                 return Ok(());
             };
-            // Markers that match nothing open and close a region at one place for ever. The readers do that too, and hang.
+            // Markers that match nothing open and close a region at one place without end. The readers do that too, and hang.
             stalled = if found.range.end > self.at { 0 } else { stalled + 1 };
             if stalled > MOST_STALLED {
                 let message = "its markers match an empty text at one place for ever";
@@ -426,7 +426,7 @@ impl Content {
     }
 }
 
-/// Where the last match of the start anchor ends; 0 if there is none.
+/// Where the last match of the start anchor ends; 0 without a match.
 fn last_match(anchor: &Anchor, prompt: &str) -> Result<usize, RanAway> {
     Ok(anchor.pattern.search_all(prompt)?.last().map_or(0, |found| found.range.end))
 }

@@ -1,5 +1,5 @@
 //! A format spec made of a response template, for repositories that have nothing else: it gives a streaming parser and a
-//! grammar. It works where patterns stand for a few texts with white space around them, and a name in between. Everything
+//! grammar. It works where patterns match only a few texts with white space around them, and a name in between. Everything
 //! else is a reason why not, never a guess.
 
 use unjinja_spec::{
@@ -19,7 +19,7 @@ impl ResponseTemplate {
     ///
     /// # Errors
     ///
-    /// What of the template no spec can say, with its place.
+    /// The parts of the template that no spec can express, each with its place.
     ///
     /// ```
     /// use unjinja_export::response_template::ResponseTemplate;
@@ -331,7 +331,7 @@ impl Import {
         tools.parameter_order = vec![tools.name_field.clone(), tools.args_field.clone()];
     }
 
-    /// Calls whose name stands in the marker before them.
+    /// Calls whose name is in the marker before them.
     fn named(&mut self, place: &str, content: &Content) {
         let tools = &mut self.spec.tools;
         match content {

@@ -220,7 +220,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The character of `\uXXXX`, or of two of them. Half of a pair, which Python keeps, is replaced: it is no text.
+    /// The character of `\uXXXX`, or of two of them. Half of a pair, which Python keeps, is replaced: it is not text.
     fn unicode(&mut self) -> Result<char, JsonError> {
         let first = self.hex()?;
         if !(0xd800..0xdc00).contains(&first) || !self.text[self.at..].starts_with("\\u") {

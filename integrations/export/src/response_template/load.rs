@@ -30,8 +30,8 @@ const FIELD_KEYS: [&str; 11] = [
 ];
 
 impl ResponseTemplate {
-    /// Reads a template, and checks that nothing in it is unknown or contradicts itself. What a single reader refuses besides
-    /// is said by [`Self::problems_for`].
+    /// Reads a template, and checks that nothing in it is unknown or contradicts itself. What only a single reader
+    /// refuses is said by [`Self::problems_for`].
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl Load {
         Some(ResponseTemplate { defaults, start_anchor: start_anchor?, fields, implicit: without.first().copied() })
     }
 
-    /// A marker: `None` if there is none, or if it is wrong, which is then reported.
+    /// A marker; `None` if it is absent, or wrong, which is then reported.
     fn anchor(&mut self, place: &str, map: &Map<String, Json>, literal: &str, pattern: &str) -> Option<Anchor> {
         match (map.get(literal), map.get(pattern)) {
             (Some(_), Some(_)) => {
@@ -370,7 +370,7 @@ impl Load {
         Some(delims)
     }
 
-    /// `Some(None)` if there is none; `None` if it is wrong.
+    /// `Some(None)` if it is absent; `None` if it is wrong.
     fn value_parser(&mut self, place: &str, args: &Map<String, Json>) -> Option<Option<Content>> {
         let place = &join(place, "value_parser");
         let Some(json) = args.get("value_parser").filter(|json| !json.is_null()) else { return Some(None) };

@@ -73,7 +73,7 @@ fn integer(sign: &str, digits: &str) -> String {
     }
 }
 
-/// The text without its underscores, which may only stand between two digits.
+/// The text without its underscores, which may only be between two digits.
 fn without_underscores(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);

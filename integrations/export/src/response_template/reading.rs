@@ -24,9 +24,9 @@ const MEMBERS: &str = "members";
 /// The message that a reader makes of an output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// The reasoning; empty if there is none.
+    /// The reasoning; empty without reasoning.
     pub reasoning: String,
-    /// The answer; empty if there is none.
+    /// The answer; empty without an answer.
     pub content: String,
     /// The calls.
     pub calls: Vec<ReadCall>,

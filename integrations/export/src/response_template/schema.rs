@@ -40,7 +40,7 @@ pub(crate) struct Anchor {
     pub can_extend: bool,
 }
 
-/// A field of the message, and where it stands in the text.
+/// A field of the message, and its place in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub name: String,
@@ -75,11 +75,11 @@ pub(crate) enum Content {
 /// Forms of JSON that models write.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonArgs {
-    /// Keys may stand without quotes.
+    /// Keys may be written without quotes.
     pub unquoted_keys: bool,
     /// Other quotes than `"`: what opens and what closes a string, and the pattern that finds one.
     pub string_delims: Vec<(String, String, Pattern)>,
-    /// A text that is no JSON is a string.
+    /// A text that is not JSON is a string.
     pub allow_non_json: bool,
     /// That string has no white space at its ends.
     pub strip: bool,
@@ -92,7 +92,7 @@ pub(crate) struct XmlArgs {
     pub tag_pattern: Anchor,
     /// What the text of a value becomes; `None` for the text itself.
     pub value_parser: Option<Content>,
-    /// The values of a name that stands in several tags become a list.
+    /// The values of a name that occurs in several tags become a list.
     pub merge_duplicates: bool,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct KvArgs {
 pub(crate) enum Transform {
     /// `{content.a.b}`: a name, and the keys to follow.
     Placeholder(String, Vec<String>),
-    /// Anything that is no text with a placeholder.
+    /// Anything that is not a text with a placeholder.
     Literal(Value),
     List(Vec<Transform>),
     Dict(Vec<(String, Transform)>),
@@ -203,7 +203,7 @@ impl ResponseTemplate {
                 );
             }
         }
-        // This reader derives a template in which all other text passes through, beside reasoning and an answer with a marker.
+        // This reader derives a template in which all text passes through, except reasoning and an answer with a marker.
         let is_open = |name: &str| self.field(name).map(|field| field.open.is_some());
         if dialect.calls_need_opener() && (is_open("thinking"), is_open("content")) == (Some(false), Some(true)) {
             let cause = format!("{reader} refuses reasoning without a marker before it where the answer has one");

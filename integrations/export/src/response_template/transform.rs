@@ -26,7 +26,7 @@ pub(crate) fn from_json(json: &Json) -> Result<Transform, String> {
     })
 }
 
-/// The first placeholder of a text: its path, and where it stands.
+/// The first placeholder of a text: its path, and its range.
 fn placeholder(text: &str) -> Option<(&str, (usize, usize))> {
     let is_path = |path: &str| {
         path.split('.').all(|name| !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || char == '_'))

@@ -177,7 +177,7 @@ fn rename(template: &mut Json) {
     }
 }
 
-/// The markers of a template: its literal texts, and its patterns without what stands for something else.
+/// The markers of a template: its literal texts, and its patterns as plain text.
 fn markers(template: &Json) -> Vec<String> {
     let mut all = BTreeSet::new();
     let mut add = |json: &Json| {

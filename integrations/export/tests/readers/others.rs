@@ -1,4 +1,4 @@
-//! Response templates that others have written, beside ours for the same chat template: both go through the same executor with
+//! Response templates that others have written, next to ours for the same chat template: both go through the same executor with
 //! the same random conversations. The table is a part of `docs/response-templates.md`.
 
 use std::fmt::Write;

@@ -10,7 +10,7 @@ use crate::request::{ChatMessage, Role, arguments_text};
 /// What a client is told where it sends something else than text.
 const ONLY_TEXT: &str = "send text blocks only";
 
-/// The messages that one message of a request stands for: each result of a tool is a message of its own.
+/// The messages that one message of a request means: each result of a tool is a message of its own.
 pub(super) fn messages(place: &Place<'_>) -> Result<Vec<ChatMessage>, ApiError> {
     place.object()?;
     let role_place = place.need("role", "\"user\" or \"assistant\"")?;

@@ -11,7 +11,7 @@ use crate::ids::{CallIds, unique_id};
 /// Writes the events of one turn as blocks, in the order in which the model wrote them.
 ///
 /// The input of a call is always a JSON object, because clients stop at anything else. Arguments that were cut short are
-/// closed. Text that is no JSON goes into a member `unparsed` of the input.
+/// closed. Text that is not JSON goes into a member `unparsed` of the input.
 ///
 /// ```
 /// use unjinja_runtime::Event;
@@ -86,7 +86,7 @@ impl EventWriter {
         self
     }
 
-    /// The first event, with the usage so far if it is known. Without this call, it precedes the first block.
+    /// The first event, with the usage until now, if it is known. Without this call, it precedes the first block.
     pub fn start(&mut self, usage: Option<Usage>) -> Vec<StreamEvent> {
         self.usage = usage.unwrap_or(self.usage);
         let mut events = Vec::new();
@@ -110,7 +110,7 @@ impl EventWriter {
         events
     }
 
-    /// The last events: the block that is open ends, and the reason and the usage are told.
+    /// The last events: the block that is open ends, and the reason and the usage are reported.
     pub fn finish(&mut self, finish: &Finish, usage: Usage) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         for piece in self.calls.finish() {

@@ -119,7 +119,7 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
     Ok(Begun { model: served.name().to_owned(), turn, answer, first, stream: prepared.stream })
 }
 
-/// Does work that takes long for a long conversation or a large grammar: other answers go on meanwhile.
+/// Does work that takes long for a long conversation or a large grammar: other answers continue meanwhile.
 async fn aside<T: Send + 'static>(
     state: &State,
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What stands before an answer: the key, the number of requests at once, and the record of how each request ended.
+//! What is checked and noted for each answer: the key, the number of requests at once, and the record of how each request ended.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -6,9 +6,9 @@
 pub(crate) struct Events {
     /// Bytes of a line that has not ended.
     line: Vec<u8>,
-    /// The data of the event that has not ended. An event without data is none.
+    /// The data of the event that has not ended. Without data, it is not an event.
     data: Option<Vec<u8>>,
-    /// The last byte was CR: an LF behind it belongs to it.
+    /// The last byte was CR: an LF after it belongs to it.
     after_cr: bool,
     /// The first bytes may be a byte order mark.
     begun: bool,
@@ -48,7 +48,7 @@ impl Events {
         Ok(())
     }
 
-    /// The stream is over. Servers forget the blank line behind the last event, so it counts without one.
+    /// The stream is over. Servers forget the blank line after the last event, so it counts without one.
     pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(&[u8])) -> Result<(), TooLong> {
         if !self.line.is_empty() {
             self.end_line(sink)?;

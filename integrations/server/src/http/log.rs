@@ -48,7 +48,7 @@ pub enum LogLine {
         /// Why it failed, if it did. The text is ours and the upstream's, never the client's.
         error: Option<String>,
     },
-    /// The parser noticed something in an answer. Only the kind is told, because details quote the answer.
+    /// The parser noticed something in an answer. Only the kind is logged, because details quote the answer.
     Diagnostic {
         /// The name of the model.
         model: String,

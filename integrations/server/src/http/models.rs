@@ -12,7 +12,7 @@ use crate::needs::TemplateNeeds;
 #[derive(Debug, Clone)]
 pub struct ServedModel {
     name: String,
-    /// The name that the upstream knows; the client's, if there is none.
+    /// The name that the upstream knows; `None` if it is the client's.
     upstream: Option<String>,
     pub(crate) model: Model,
     pub(crate) needs: TemplateNeeds,
@@ -86,7 +86,7 @@ impl Models {
     /// These models. A single one answers to every name; of several, a request names one.
     ///
     /// # Errors
-    /// If there is none, or two have the same name.
+    /// If there is no model, or two have the same name.
     pub fn new(models: Vec<ServedModel>) -> Result<Self, ModelNameError> {
         if models.is_empty() {
             return Err(ModelNameError::None);

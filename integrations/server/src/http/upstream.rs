@@ -227,7 +227,7 @@ impl Answer {
         }
     }
 
-    /// What a piece says; nothing if it says nothing. Behind the end of the answer, only the usage counts.
+    /// What a piece says; nothing if it says nothing. After the end of the answer, only the usage counts.
     fn note(&mut self, piece: Result<Piece, Trouble>) -> Result<Option<Piece>, Trouble> {
         if self.finished {
             let Piece { usage, last, .. } = piece.unwrap_or_default();
@@ -276,7 +276,7 @@ impl Answer {
         let Self { form, waiting, read, .. } = self;
         match form {
             Form::Events(events) => {
-                // What was cut off in the middle is no event.
+                // Data that was cut off in the middle is not an event.
                 let mut rest = VecDeque::new();
                 let _ = events.finish(&mut |data| rest.push_back(read(data)));
                 waiting.extend(rest.into_iter().filter(Result::is_ok));

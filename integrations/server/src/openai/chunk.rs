@@ -25,7 +25,7 @@ pub struct ChatCompletionChunk {
 }
 
 impl ChatCompletionChunk {
-    /// The chunk as a server-sent event. [`sse::DONE`] comes behind the last one.
+    /// The chunk as a server-sent event. [`sse::DONE`] comes after the last one.
     pub fn to_sse(&self) -> String {
         sse::event(None, self)
     }

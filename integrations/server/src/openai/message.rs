@@ -64,7 +64,7 @@ pub(super) fn message(place: &Place<'_>, called: &mut Called) -> Result<ChatMess
 }
 
 /// The content: a text, or the texts of the parts. The parts of an assistant are one text that was cut; those of others are
-/// passages, and stand on lines of their own.
+/// passages, and get lines of their own.
 fn content(place: &Place<'_>, role: Role) -> Result<Option<String>, ApiError> {
     let Some(content) = place.get("content") else { return Ok(None) };
     let parts = match content.value {

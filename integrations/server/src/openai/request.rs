@@ -201,7 +201,7 @@ fn tool_choice(root: &Place<'_>) -> Result<ToolChoice, ApiError> {
     match kind.text()? {
         "function" => Ok(ToolChoice::Named(function_name(&place)?)),
         "allowed_tools" => {
-            // The fields may stand beside the type too, as in the Responses API.
+            // The fields may be next to the type too, as in the Responses API.
             let inner = place.get("allowed_tools").unwrap_or_else(|| place.clone());
             let required = match inner.get("mode") {
                 None => false,
@@ -227,7 +227,7 @@ fn tool_choice(root: &Place<'_>) -> Result<ToolChoice, ApiError> {
     }
 }
 
-/// The name in `{"type": "function", "function": {"name": …}}`, or beside the type.
+/// The name in `{"type": "function", "function": {"name": …}}`, or next to the type.
 fn function_name(place: &Place<'_>) -> Result<String, ApiError> {
     let holder = place.get("function").unwrap_or_else(|| place.clone());
     Ok(holder.need("name", "the function's name")?.text()?.to_owned())

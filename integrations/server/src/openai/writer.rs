@@ -11,7 +11,7 @@ use crate::ids::{CallIds, now, unique_id};
 /// Writes the events of one turn as chunks.
 ///
 /// What a client assembles from the chunks equals the message that the events add up to. A call is announced when its name is
-/// known; if the format writes ids behind the arguments, when its id is known.
+/// known; if the format writes ids after the arguments, when its id is known.
 ///
 /// ```
 /// use unjinja_runtime::Event;
@@ -85,7 +85,7 @@ impl ChunkWriter {
         self
     }
 
-    /// Closes the arguments of a call that was cut short, so that they are JSON. Otherwise they are delivered as they stand.
+    /// Closes the arguments of a call that was cut short, so that they are JSON. Otherwise they are delivered as they are.
     pub fn close_arguments(mut self) -> Self {
         self.calls = self.calls.ending(Ending::CloseIncomplete);
         self
@@ -133,7 +133,7 @@ impl ChunkWriter {
         let mut chunks: Vec<_> = open.into_iter().filter_map(call_delta).map(|delta| self.chunk(delta)).collect();
         let mut delta = Delta::default();
         if !self.answered && !self.calls.called() {
-            // The content is null only beside calls.
+            // The content is null only with calls.
             delta.content = Some(String::new());
         }
         if self.write_diagnostics {

@@ -12,14 +12,14 @@ use unjinja_spec::{Functions, FunctionsForm};
 
 use crate::support::{Failure, models};
 
-/// A request to chat completions with these fields besides a message.
+/// A request to chat completions with a message and these fields.
 fn openai(fields: Value) -> Result<ChatRequest, ApiError> {
     let mut request = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
     merge(&mut request, fields);
     ChatRequest::from_json(request.to_string().as_bytes())
 }
 
-/// A request to messages with these fields besides a message.
+/// A request to messages with a message and these fields.
 fn anthropic(fields: Value) -> Result<MessagesRequest, ApiError> {
     let mut request = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]});
     merge(&mut request, fields);

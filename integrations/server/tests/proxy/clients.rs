@@ -78,7 +78,7 @@ fn message(case: &Case, mut answer: Value) -> Result<(), Failure> {
     let calls: Vec<&Value> = blocks.iter().filter(|block| block["type"] == "tool_use").collect();
     for (call, found) in expected.tool_calls.iter().zip(calls) {
         assert_eq!(found["name"], call.name, "{place}");
-        // Arguments that are no object are delivered in another form, which the tests of the format compare.
+        // Arguments that are not an object are delivered in another form, which the tests of the format compare.
         if let Ok(input @ Value::Object(_)) = serde_json::from_str::<Value>(&call.arguments) {
             assert_eq!(found["input"], input, "{place}");
         }

@@ -1,4 +1,4 @@
-//! What clients send beside calls and results. Each row changes a conversation that the template renders in one respect,
+//! What clients send with calls and results. Each row changes a conversation that the template renders in one respect,
 //! and says what must stay true.
 
 use serde_json::{Value, json};

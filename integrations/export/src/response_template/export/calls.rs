@@ -51,7 +51,7 @@ impl Maker<'_> {
         let section_start = self.spec.tools.section_start.as_str();
         let (section, call) = (MarkerText::new(section_start), MarkerText::new(to_name));
         let open = if !section.is_layout() && !call.is_layout() {
-            // The marker of all calls stands before the first one only.
+            // The marker of all calls is before the first one only.
             let space = if section.before.is_empty() { call.before } else { section.before };
             let mut first = pattern_of(section.core, self.dialect);
             loose(&mut first, &format!("{}{}", section.after, call.before));
@@ -84,7 +84,7 @@ impl Maker<'_> {
     /// the turn, or the end of the output.
     ///
     /// A reader that streams takes a marker as soon as more text follows. So a marker has no optional end: it would be taken without
-    /// its end. And `$` stands only behind the last character of a call: elsewhere it matches at the end of each piece, and the reader
+    /// its end. And `$` follows only the last character of a call: elsewhere it matches at the end of each piece, and the reader
     /// would not wait for the rest of a marker.
     fn close(&self, close: &str, next_call: &str, last: &str) -> Option<Mark> {
         let tools = &self.spec.tools;
@@ -202,7 +202,7 @@ impl Maker<'_> {
         Calls { field: Some(region.field(content)), losses: vec![LossKind::NameAsKey] }
     }
 
-    /// The text from a call's start to its name, and the pattern of the name with what stands beside it.
+    /// The text from a call's start to its name, and the pattern of the name with the text next to it.
     fn to_name(&self, after_name: &str) -> (String, String) {
         let tools = &self.spec.tools;
         let id = &tools.call_id;
@@ -223,7 +223,7 @@ impl Maker<'_> {
                 hole.push_str(&rest(&format!("{}{after_name}", id.suffix)));
             }
             CallIdPosition::PreFuncName => {
-                // The id stands between the call's start and the name.
+                // The id is between the call's start and the name.
                 let before = format!("{}{}", tools.per_call_start, id.prefix);
                 start = before;
                 hole.push_str(ID);
@@ -258,7 +258,7 @@ impl Maker<'_> {
         format!("(?P<name>{NO_NAME}+{})", if is_clear { "" } else { "?" })
     }
 
-    /// What stands after the arguments of a call.
+    /// The text after the arguments of a call.
     fn after_arguments(&self) -> String {
         let tools = &self.spec.tools;
         format!("{}{}{}", tools.arguments.end, tools.function.close, tools.per_call_end)
@@ -450,7 +450,7 @@ impl Region {
     }
 }
 
-/// The markers behind a call and behind all calls, where they are made of tags. They close the answer, which is not open
+/// The markers after a call and after all calls, where they are made of tags. They close the answer, which is not open
 /// there, and so are left out. Where nothing else closes a call, they do.
 pub(crate) fn behind(spec: &FormatSpec) -> impl Iterator<Item = &str> {
     let tools = &spec.tools;

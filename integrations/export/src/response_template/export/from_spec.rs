@@ -128,7 +128,7 @@ fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, 
     let mut texts: Vec<String> = Vec::new();
     let end = MarkerText::new(&spec.turn.end);
     for text in ends {
-        // White space is layout only beside the marker with which the template writes it.
+        // White space is layout only next to the marker with which the template writes it.
         let is_written = end.core == text;
         let (before, after) = if is_written { (end.before, end.after) } else { ("", "") };
         texts.push(format!("{before}{text}{after}"));
@@ -155,15 +155,15 @@ fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, 
         close.put(&mut field, "close");
     }
     if !dialect.is_streamed() {
-        // Without this, what comes after a call would replace what stands before it.
+        // Without this, what comes after a call would replace what comes before it.
         field.insert("repeats".to_owned(), Json::from(true));
         field.insert("join".to_owned(), Json::from(""));
     }
     field
 }
 
-/// Markers of which none begins with another one: of such a marker only the rest is left. When an output arrives in pieces, a
-/// reader takes the shorter one, and the rest comes behind it.
+/// Removes from the start of each marker another marker that it begins with. When an output arrives in pieces, a
+/// reader takes the shorter one, and the rest follows it.
 fn apart(mut texts: Vec<String>) -> Vec<String> {
     loop {
         let rest = |text: &String| {

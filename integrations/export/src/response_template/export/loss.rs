@@ -18,7 +18,7 @@ pub enum LossKind {
     UnmarkedCalls,
     /// Only the end of the reasoning is marked, and no prompt opens it.
     UnopenedReasoning,
-    /// A text at the start of some turns that is no part of their answer.
+    /// A text at the start of some turns that is not part of their answer.
     Label,
     /// Nothing that was foreseen: the reasoning differs.
     Reasoning,

@@ -1,5 +1,5 @@
 //! The proof of an export: the random conversations of a template go through our executor of its reader, and each that comes
-//! back as something else is told with the output that shows it.
+//! back changed is reported with the output that shows it.
 
 use serde_json::{Value as Json, json};
 use unjinja_analyzer::{Rendered, Verification};
@@ -20,7 +20,7 @@ use super::loss::LossKind;
 pub struct Export {
     /// For which reader.
     pub dialect: Dialect,
-    /// The template, as it stands in `tokenizer_config.json`.
+    /// The template, as it is in `tokenizer_config.json`.
     pub json: Json,
     /// How many random conversations were tried.
     pub tried: u32,
@@ -108,7 +108,7 @@ pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) 
             loss.example = is_lost.then_some(sample);
         }
     }
-    // What was foreseen, and no conversation shows, is no loss.
+    // What was foreseen, and no conversation shows, is not a loss.
     let (losses, unseen) = losses.into_iter().partition::<Vec<Loss>, _>(|loss| loss.example.is_some());
     let unseen = unseen.into_iter().filter(|loss| loss.kind.is_told_unseen());
     notes.extend(unseen.map(|loss| format!("{}; no random conversation shows a loss", loss.kind)));

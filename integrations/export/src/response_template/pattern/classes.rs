@@ -1,12 +1,12 @@
 //! Characters with a backslash, and sets of characters in brackets. Both are translated to sets as the library that searches
 //! writes them, with every character as a number, so that no character means something else there.
 
-/// What an escape stands for.
+/// What an escape matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// One character.
     Char(char),
-    /// One of several: what stands between the brackets of a set.
+    /// One of several: the text between the brackets of a set.
     Set(String),
 }
 

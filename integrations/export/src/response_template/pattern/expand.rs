@@ -1,4 +1,4 @@
-//! The texts that a simple pattern stands for. `\s*(?:</a>|</b>)` stands for two texts with white space before them; a name in
+//! The texts that a simple pattern expands to. `\s*(?:</a>|</b>)` expands to two texts with white space before them; a name in
 //! between is kept as a hole.
 //!
 //! An import makes markers of them, and the check for vLLM's second implementation asks whether every match begins with one of
@@ -9,20 +9,20 @@ use super::syntax::{Node, Place};
 /// More texts than this are not markers any more.
 const MOST: usize = 16;
 
-/// One text that a pattern stands for.
+/// One text that a pattern expands to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expansion {
-    /// The text before the hole; the whole text if there is none.
+    /// The text before the hole; the whole text without a hole.
     pub before: String,
     /// The name of the group that is the hole, and the text after it.
     pub hole: Option<(String, String)>,
-    /// White space may stand where it is in no text: before, inside or after it.
+    /// White space is allowed where the text has none: before, inside or after it.
     pub has_optional_space: bool,
-    /// White space may stand at the end of what is known so far.
+    /// White space is allowed at the end of the text that is known until here.
     pub(crate) is_after_space: bool,
 }
 
-/// The texts that a pattern stands for, at most 16, with at most one named hole in each. White space that may be missing is
+/// The texts that a pattern expands to, at most 16, with at most one named hole in each. White space that may be missing is
 /// left out at the ends of texts, and a newline inside them. `Err` says what has no such texts.
 pub(crate) fn expansions(node: &Node) -> Result<Vec<Expansion>, String> {
     let mut done = vec![Expansion::default()];
@@ -36,7 +36,7 @@ pub(crate) fn expansions(node: &Node) -> Result<Vec<Expansion>, String> {
     Ok(distinct)
 }
 
-/// Appends what a part stands for to each text.
+/// Appends to each text what a part expands to.
 fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
     match node {
         Node::Char(char) => done.iter_mut().for_each(|expansion| expansion.push(*char)),
@@ -91,7 +91,7 @@ fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
         Node::Place(Place::LastLine | Place::End) => {}
         Node::Place(_) => return Err("it asks where in the text it is".to_owned()),
         Node::Same(_) => return Err("it refers to a group".to_owned()),
-        // What must stand before a marker is no part of it.
+        // Text that must come before a marker is not part of it.
         Node::Look { ahead: false, negative: false, .. } => {}
         Node::Look { .. } => return Err("it looks at the text around it".to_owned()),
         Node::IgnoreCase(_) => return Err("upper and lower case are the same in it".to_owned()),

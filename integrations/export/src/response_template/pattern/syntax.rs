@@ -1,7 +1,7 @@
 //! The syntax tree of a regular expression as the readers write it, which is that of Python's module `regex`.
 //!
 //! The tree is what everything else is made of: the expression that is searched for, the expression for texts that could
-//! still become a match (`print.rs`), and the texts that a simple pattern stands for (`expand.rs`).
+//! still become a match (`print.rs`), and the texts that a simple pattern expands to (`expand.rs`).
 
 /// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::piece::{Ask, Piece, Trouble, ended, failed, utf8};
 use crate::finish::Usage;
 
 /// llama.cpp's numbers for triggers: a word, and a pattern that is searched in the text. Number 3 would be a pattern that has to
-/// match all of the text, and would not fire behind an answer.
+/// match all of the text, and would not fire after an answer.
 const WORD: u8 = 1;
 const PATTERN: u8 = 2;
 
@@ -138,7 +138,7 @@ mod tests {
             "preserved_tokens": ["<call>"],
         });
         assert_eq!(asked(None), expected);
-        // A grammar that constrains nothing is none.
+        // A grammar that constrains nothing is not sent.
         assert_eq!(
             asked(Some(Grammar { text: String::new(), ..grammar(vec![Trigger::of_word("<a>")], "") })),
             expected

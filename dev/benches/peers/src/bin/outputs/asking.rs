@@ -29,7 +29,7 @@ pub fn ask(turn: &Arc<Turn>, runtime: &Handle, right: impl Fn(&Heard) -> bool) -
     loop {
         let (sender, answers) = channel();
         let (turn, runtime) = (Arc::clone(turn), runtime.clone());
-        // Threads, because a parser that hangs cannot be stopped; it is left behind.
+        // Threads, because a parser that hangs cannot be stopped; its thread keeps running.
         std::thread::spawn(move || {
             let _inside = runtime.enter();
             answer(&turn, first, &sender);
@@ -80,7 +80,7 @@ fn answer(turn: &Turn, first: usize, answers: &Sender<Answer>) {
             continue;
         }
         for streams in [false, true] {
-            // Nobody listens to a thread that was left behind.
+            // Nobody listens to a thread that was given up.
             if answers.send(Answer::Asked(index, peer)).is_err() {
                 return;
             }

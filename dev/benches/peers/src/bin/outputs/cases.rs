@@ -1,4 +1,4 @@
-//! The cases: outputs that models wrote or test suites hold, with the messages that they stand for. They are part of
+//! The cases: outputs that models wrote or test suites hold, with the messages that they mean. They are part of
 //! the corpus, which is not part of the project.
 
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl Case {
     }
 }
 
-/// The folder of the corpus: `$UNJINJA_CORPUS`, else `../shared/corpus` beside the project.
+/// The folder of the corpus: `$UNJINJA_CORPUS`, else `../shared/corpus` next to the project.
 pub fn corpus() -> PathBuf {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/corpus");
     std::env::var_os("UNJINJA_CORPUS").map_or_else(|| beside.into(), PathBuf::from)

@@ -21,7 +21,7 @@ pub fn differs(meant: &Heard, not_asserted: &[String], heard: &Heard) -> Option<
         .map(|(field, _, _)| field)
 }
 
-/// Arguments as a value; as text without white space if they are no JSON even when closed.
+/// Arguments as a value; as text without white space if they are not JSON even when closed.
 enum Arguments {
     Json(Value),
     Text(String),

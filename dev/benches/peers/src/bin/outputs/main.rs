@@ -104,7 +104,7 @@ fn run(write: bool, show: bool) -> Result<(), String> {
     } else {
         print!("{page}");
     }
-    // Parsers that hang are left behind.
+    // This does not wait for parsers that hang.
     runtime.shutdown_background();
     Ok(())
 }

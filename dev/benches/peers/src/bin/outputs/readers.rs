@@ -65,7 +65,7 @@ impl Reader {
         })
     }
 
-    /// Whether markers stand around the answers.
+    /// Whether markers surround the answers.
     pub fn frames(&self) -> bool {
         !self.spec.content.start.is_empty()
     }
