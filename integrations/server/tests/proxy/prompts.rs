@@ -143,9 +143,10 @@ enum By {
 }
 use By::{Nobody, Template, Upstream};
 
-/// For a token that is known or not, and each `--bos`: what becomes of BOS with the upstreams of [`upstreams`], and what the operator
-/// is told, if prompts begin with none or two or this is not known.
-const BEGINNINGS: [(bool, Bos, [(By, &str); 4]); 6] = [
+/// A token that is known or not, and who begins prompts with BOS; then, for each of the [`upstreams`], who puts BOS before a prompt, and
+/// what the operator is told, if prompts begin with none or two or this is not known.
+type Beginning = (bool, Bos, [(By, &'static str); 4]);
+const BEGINNINGS: [Beginning; 6] = [
     (true, Bos::Auto, [(Template, ""), (Upstream, ""), (Template, ""), (Upstream, "say it with --bos upstream or")]),
     (true, Bos::Template, [(Template, ""), (Template, "prompts begin with two"), (Template, ""), (Template, "")]),
     (true, Bos::Upstream, [(Upstream, ""), (Upstream, ""), (Upstream, "choose --bos auto"), (Upstream, "")]),
