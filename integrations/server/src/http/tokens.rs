@@ -1,8 +1,9 @@
 //! The special tokens that a template reads. They are variables that no client sets: the model's tokenizer gives their texts, and a
 //! template can come without it.
 //!
-//! Such a template gets a stand-in for each token that it reads, so that it writes and decides what it does with the token. The
-//! stand-ins are taken out of the prompt again. The upstream can add the one that begins the prompt (BOS); prompts lack the others.
+//! Such a template gets a placeholder for each token that it reads, so that it writes and decides what it does with the token.
+//! The placeholders are taken out of the prompt again. The upstream can add the one that begins the prompt (BOS); prompts lack the
+//! others.
 
 use std::collections::BTreeSet;
 
@@ -44,12 +45,12 @@ impl Tokens {
     /// The same, with what the prompts of some conversations show.
     pub(crate) fn tried(mut self, prompts: &[String]) -> Self {
         let reads = self.unknown.contains(&BOS);
-        let stand_in = stand_in(BOS);
-        let bos = if reads { Some(&stand_in) } else { self.bos.as_ref() };
+        let placeholder = placeholder(BOS);
+        let bos = if reads { Some(&placeholder) } else { self.bos.as_ref() };
         let begins = |prompt: &String| bos.is_some_and(|bos| prompt.starts_with(bos.as_str()));
         // A template that refuses them all may write what it reads, and BOS comes first.
         self.begins = prompts.iter().any(begins) || (reads && prompts.is_empty());
-        let is_elsewhere = prompts.iter().any(|prompt| prompt.rfind(&stand_in).is_some_and(|at| at > 0));
+        let is_elsewhere = prompts.iter().any(|prompt| prompt.rfind(&placeholder).is_some_and(|at| at > 0));
         let only_begins = self.begins && !is_elsewhere;
         let lost = self.unknown.iter().filter(|name| **name != BOS || !only_begins);
         self.lost = lost.map(|name| (*name).to_owned()).collect();
@@ -61,11 +62,11 @@ impl Tokens {
         self.begins && self.unknown.contains(&BOS)
     }
 
-    /// Renders a template, with stand-ins for the tokens that are not known and that the context does not give.
+    /// Renders a template, with placeholders for the tokens that are not known and that the context does not give.
     pub(crate) fn render(&self, model: &Model, context: &Value) -> Result<String, ModelError> {
         let unknown = self.unknown.iter().filter(|name| context.get(name).is_none());
         let conversation = unknown.fold(Conversation::from_context(context), |conversation, name| {
-            conversation.variable(*name, stand_in(name))
+            conversation.variable(*name, placeholder(name))
         });
         model.render(&conversation)
     }
@@ -81,8 +82,8 @@ impl Tokens {
         let mut lacks_bos = false;
         let (prepared, prompt) = prepared.render(model.spec(), |context| {
             let text = self.render(model, context)?;
-            lacks_bos |= text.starts_with(&stand_in(BOS));
-            let text = self.unknown.iter().fold(text, |text, name| text.replace(&stand_in(name), ""));
+            lacks_bos |= text.starts_with(&placeholder(BOS));
+            let text = self.unknown.iter().fold(text, |text, name| text.replace(&placeholder(name), ""));
             Ok::<_, ModelError>(text)
         })?;
         match self.bos.as_ref().and_then(|bos| prompt.strip_prefix(bos.as_str())) {
@@ -127,6 +128,6 @@ fn absent(variables: &BTreeSet<String>, tokens: &SpecialTokens) -> Vec<&'static 
 }
 
 /// A text that no template and no message contains.
-fn stand_in(name: &str) -> String {
+fn placeholder(name: &str) -> String {
     format!("\u{e000}{name}\u{e001}")
 }

@@ -268,7 +268,7 @@ fn tokens_that_prompts_lack_are_named() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A template without its tokenizer decides as it does with the token, and no stand-in for the token remains.
+/// A template without its tokenizer decides as it does with the token, and no placeholder for the token remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_lack_unknown_tokens_and_nothing_else() -> Result<(), Failure> {
     let template = WRITES_BOS.replace("{{ bos_token }}", "{{ bos_token + functions + datetime }}");
