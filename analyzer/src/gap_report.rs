@@ -329,13 +329,18 @@ mod tests {
 
     #[test]
     fn a_conversation_that_is_said_to_be_refused_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-        let text = "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}\
-                    {% if m.tool_calls %}{{ raise_exception('no calls') }}{% endif %}<{{ m.role }}>{{ m.content }}</>\
-                    {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
-        let found = report(text)?.ok_or("nothing is missing")?;
-        assert_eq!((found.reason.as_str(), found.rendered.as_str()), ("the template refuses it", ""));
-        assert!(found.actual.ends_with("no calls"), "{found}");
-        assert!(Template::parse("t.jinja", text)?.render(&found.conversation).is_err(), "{found}");
+        // The second is refused only with a variable that is not needed.
+        for condition in ["m.tool_calls", "m.tool_calls and datetime is defined"] {
+            let text = format!(
+                "{{% if tools %}}{{{{ tools | tojson }}}}{{% endif %}}{{% for m in messages %}}\
+                 {{% if {condition} %}}{{{{ raise_exception('no calls') }}}}{{% endif %}}<{{{{ m.role }}}}>{{{{ m.content }}}}</>\
+                 {{% endfor %}}{{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+            );
+            let found = report(&text)?.ok_or("nothing is missing")?;
+            assert_eq!((found.reason.as_str(), found.rendered.as_str()), ("the template refuses it", ""));
+            assert!(found.actual.ends_with("no calls"), "{found}");
+            assert!(Template::parse("t.jinja", &text)?.render(&found.conversation).is_err(), "{found}");
+        }
         Ok(())
     }
 

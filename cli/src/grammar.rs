@@ -6,14 +6,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use unjinja_grammar::{
-    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, UnknownTarget, Wider,
-};
+use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, UnknownTarget, Wider};
 use unjinja_runtime::Tools;
 
 use crate::arguments::{Engine, Format, Switch};
 use crate::failure::{Done, Failure};
 use crate::parser_args::{self, ReaderArgs};
+use crate::tool_choice::{self, ChoiceArgs};
 use crate::ui::Ui;
 use crate::{input, output, visible};
 
@@ -32,12 +31,8 @@ pub(crate) struct Arguments {
     /// The tools that are offered: a JSON file in OpenAI's form. Without it: any tool with any arguments.
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
-    /// `auto`, `required`, `none`, or the name of a tool.
-    #[arg(long, value_name = "CHOICE", default_value = "auto")]
-    tool_choice: String,
-    /// Allow at most one tool call.
-    #[arg(long)]
-    no_parallel: bool,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     /// The value of the template's thinking switch.
     #[arg(long, value_enum)]
     thinking: Option<Switch>,
@@ -92,8 +87,8 @@ fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
     let mut options = GrammarOptions::new()
         .target(arguments.target.into())
         .special_tokens(arguments.special_tokens.iter().cloned())
-        .tool_choice(choice(&arguments.tool_choice))
-        .parallel_tool_calls(!arguments.no_parallel);
+        .tool_choice(arguments.choice.choice())
+        .parallel_tool_calls(arguments.choice.parallel());
     if let Some(switch) = arguments.thinking {
         options = options.thinking(switch == Switch::On);
     }
@@ -104,15 +99,6 @@ fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
         options = options.response_schema(input::json(path)?);
     }
     Ok(options)
-}
-
-fn choice(text: &str) -> ToolChoice {
-    match text {
-        "auto" => ToolChoice::Auto,
-        "required" => ToolChoice::Required,
-        "none" => ToolChoice::None,
-        name => ToolChoice::Named(name.to_owned()),
-    }
 }
 
 fn print(grammar: &Grammar, format: Format, ui: Ui) -> Done {
@@ -204,26 +190,10 @@ fn row(grammar: &Grammar) -> Map<String, Value> {
     ])
 }
 
-/// The field `tool_choice` of a case, in one of OpenAI's forms.
-pub(crate) fn choice_of(line: &Value) -> Result<ToolChoice, String> {
-    match line.get("tool_choice") {
-        None | Some(Value::Null) => Ok(ToolChoice::Auto),
-        Some(Value::String(text)) => Ok(choice(text)),
-        Some(Value::Object(named)) => {
-            let function = named.get("function").unwrap_or(&Value::Null);
-            let name = function.get("name").or_else(|| named.get("name")).and_then(Value::as_str);
-            Ok(ToolChoice::Named(name.ok_or("`tool_choice` names no function")?.to_owned()))
-        }
-        Some(other) => {
-            Err(format!("`tool_choice` must be a string or an object that names a function, but is {other}"))
-        }
-    }
-}
-
 /// The tools and options of a case.
 fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
     let tools = Tools::from_openai(line.get("tools").unwrap_or(&Value::Null)).map_err(|e| format!("`tools`: {e}"))?;
-    let choice = choice_of(line)?;
+    let choice = tool_choice::of_line(line)?;
     let parallel = line.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
     let mut options = GrammarOptions::new().tool_choice(choice).parallel_tool_calls(parallel);
     if let Some(engine) = line.get("for").filter(|engine| !engine.is_null()) {

@@ -37,6 +37,7 @@ mod render;
 mod report;
 #[cfg(feature = "serve")]
 mod serve;
+mod tool_choice;
 mod ui;
 mod verify;
 mod visible;

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use unjinja_grammar::{GrammarError, ToolChoice};
 use unjinja_runtime::{ChatParser, Event, Options, Unparsed};
 use unjinja_server::TemplateNeeds;
 
@@ -11,6 +12,7 @@ use crate::arguments::Switch;
 use crate::failure::{Done, Failure};
 use crate::input;
 use crate::parser_args::ReaderArgs;
+use crate::tool_choice::{self, ChoiceArgs};
 use crate::ui::Ui;
 
 mod lines;
@@ -41,12 +43,12 @@ pub(crate) struct Arguments {
     /// Take calls in reasoning that is still open for text. Without it, a call ends the reasoning.
     #[arg(long)]
     no_calls_in_reasoning: bool,
-    /// Where broken markup goes: into the content, or into a part of its own.
+    /// Where broken markup goes: into the content, or into a part of its own. A call that the request does not allow is broken
+    /// markup, with a diagnostic.
     #[arg(long, value_enum, default_value = "content", value_name = "WHERE")]
     unparsed: Where,
-    /// Take a second tool call for broken markup, with a diagnostic.
-    #[arg(long)]
-    no_parallel: bool,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     /// Print each piece as soon as it arrives.
     #[arg(long)]
     stream: bool,
@@ -54,7 +56,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "human")]
     format: ParseFormat,
     /// Read cases, one JSON object per line; write lines `{"id", "message", "diagnostics"}`.
-    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "no_calls_in_reasoning", "unparsed", "no_parallel"])]
+    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "no_calls_in_reasoning", "unparsed", "tool_choice", "no_parallel"])]
     jsonl: bool,
     /// With --jsonl: analyse the templates in this folder, with their overlays, and interpret the specs.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
@@ -115,14 +117,22 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
     let mut options =
-        Options::new().extract_reasoning(!arguments.keep_reasoning).parallel_tool_calls(!arguments.no_parallel);
+        Options::new().extract_reasoning(!arguments.keep_reasoning).parallel_tool_calls(arguments.choice.parallel());
     options = options.calls_end_reasoning(!arguments.no_calls_in_reasoning);
     if arguments.unparsed == Where::Separate {
         options = options.unparsed(Unparsed::Separate);
     }
+    let choice = arguments.choice.choice();
     if let Some(path) = &arguments.tools {
-        options = options.tools(&input::tools(path)?);
+        let tools = input::tools(path)?;
+        if let ToolChoice::Named(name) = &choice
+            && tools.get(name).is_none()
+        {
+            return Err(Failure::Found(GrammarError::UnknownTool(name.clone()).to_string()));
+        }
+        options = options.tools(&tools);
     }
+    options = tool_choice::kept(options, choice);
     if let Some(switch) = arguments.thinking {
         options = options.thinking(switch == Switch::On);
     }

@@ -319,7 +319,7 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
             );
         }
         let mut one = ServedModel::new(shown.clone(), model).map_err(|error| Failure::Input(error.to_string()))?;
-        about_tokens(&shown, &one, arguments.bos, ui);
+        about_prompts(&shown, &one, arguments.bos, ui);
         if let Some(upstream) = arguments.upstream_model.as_deref().or(name) {
             one = one.upstream_name_is(upstream);
         }
@@ -328,16 +328,20 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
     Models::new(served).map_err(|error| Failure::Input(error.to_string()))
 }
 
-/// Says what prompts lack because the template came without its tokenizer.
-fn about_tokens(name: &str, model: &ServedModel, bos: BosFrom, ui: Ui) {
+/// Says what prompts lack because the template came without its tokenizer, and what else requests will meet.
+fn about_prompts(name: &str, model: &ServedModel, bos: BosFrom, ui: Ui) {
     let next = "put the model's tokenizer_config.json next to the template, or give its GGUF file";
-    let unknown =
-        |tokens: &str| format!("{name}: the template writes {tokens}, and this file does not say what that is");
+    let unknown = "and this file does not say what that is";
     if model.lacks_bos() && matches!(bos, BosFrom::Auto) {
-        warn(ui, &format!("{}: the upstream is asked to add it; {next}", unknown("bos_token")));
+        warn(ui, &format!("{name}: the template writes bos_token, {unknown}: the upstream is asked to add it; {next}"));
     }
     if !model.lost_tokens().is_empty() {
-        warn(ui, &format!("{}: prompts lack it; {next}", unknown(&model.lost_tokens().join(" and "))));
+        let tokens = model.lost_tokens().join(" and ");
+        warn(ui, &format!("{name}: the template reads {tokens}, {unknown}: prompts are rendered without it; {next}"));
+    }
+    if let Some(refusal) = model.refusal() {
+        let next = "what else the template needs, requests have to send in `chat_template_kwargs`";
+        warn(ui, &format!("{name}: the template refuses every small conversation: {refusal}; {next}"));
     }
 }
 

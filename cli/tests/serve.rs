@@ -303,11 +303,42 @@ fn a_limit_of_nothing_is_refused() -> Result<(), Failure> {
     Ok(())
 }
 
+/// A template that concatenates BOS with text is served as one that writes it alone.
 #[test]
-fn a_template_without_its_tokens_is_refused() -> Result<(), Failure> {
-    let said = refused(&[], &root().join("templates/bare_json.jinja"))?;
+fn a_template_without_its_tokens_is_served_where_the_upstream_adds_bos() -> Result<(), Failure> {
+    let path = root().join("templates/bare_json.jinja").display().to_string();
+    let (upstream, url) = slow(1, 0)?;
+    for (bos, is_told) in [("auto", true), ("upstream", false)] {
+        let serve = Serve::with(&path, &url, &["--bos", bos], &[])?;
+        let answer = serve.answer("")?;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let asked = upstream.last();
+        let prompt = asked["prompt"].as_str().unwrap_or_default();
+        assert!(prompt.starts_with("<|start_header_id|>system<|end_header_id|>"), "{prompt}");
+        assert_eq!(asked["add_special_tokens"], true, "{bos}");
+        let said = serve.said();
+        assert_eq!(
+            said.contains("the template writes bos_token, and this file does not say what that is"),
+            is_told,
+            "{said}"
+        );
+    }
+    let said = refused(&["--bos", "template"], Path::new(&path))?;
     assert!(said.contains("bare_json") && said.contains("bos_token"), "{said}");
     assert!(said.contains("tokenizer_config.json or GGUF file"), "{said}");
+    Ok(())
+}
+
+/// What requests will meet is told before the first one.
+#[test]
+fn a_template_that_needs_more_is_told_at_the_start() -> Result<(), Failure> {
+    let template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content + eos_token }}{% endfor %}<|assistant|>{{ '' + datetime }}";
+    let path = file(&format!("needs_more_{}.jinja", std::process::id()), template)?.display().to_string();
+    let (_upstream, url) = slow(1, 0)?;
+    let said = Serve::with(&path, &url, &[], &[])?.said();
+    assert!(said.contains("the template reads eos_token, and this file does not say what that is"), "{said}");
+    assert!(said.contains("refuses every small conversation: 'datetime' is undefined (line 1)"), "{said}");
+    assert!(said.contains("chat_template_kwargs"), "{said}");
     Ok(())
 }
 

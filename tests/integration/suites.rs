@@ -1,5 +1,5 @@
 //! `.ci/suites` runs a heavy suite only if something that it depends on has changed since it last passed. This is tried in a
-//! repository of its own, whose suites only write down that they ran.
+//! repository of its own, whose suites only write down that they ran. `.ci/test` counts what tests lacked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -178,6 +178,60 @@ fn a_suite_that_fails_is_not_recorded() -> Result<(), Failure> {
     assert!(!passed && text.contains("commit them first"), "{text}");
     let (passed, text) = repository.suites(&["--all", "rihgt"])?;
     assert!(!passed && text.contains("there is no suite rihgt"), "{text}");
+    Ok(())
+}
+
+/// A runner shows nothing of a test that passes, so `.ci/test` counts what tests lacked. It gets a `cargo` that runs none.
+#[cfg(unix)]
+#[test]
+fn what_tests_lacked_is_counted() -> Result<(), Failure> {
+    use std::os::unix::fs::PermissionsExt;
+
+    const CARGO: &str = r#"#!/bin/sh
+case "$*" in
+    "nextest --version") ;;
+    nextest*)
+        printf 'one\tno corpus\ntwo\tno corpus\ntwo\tno engine\n' >> "$UNJINJA_SKIPS"
+        echo "     Summary [   1.0s] 7 tests run: 6 passed, 1 skipped" ;;
+    *) echo "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out" ;;
+esac
+"#;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no_cargo");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("cargo"), CARGO)?;
+    fs::set_permissions(folder.join("cargo"), fs::Permissions::from_mode(0o755))?;
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH")?);
+    let mut command = Command::new("bash");
+    let output = said(command.args([".ci/test", "-p", "some"]).env("PATH", path), &root())?;
+    let text = String::from_utf8([output.stdout, output.stderr].concat())?;
+    assert!(output.status.success(), "{text}");
+    let end = "tests: 9 passed, 0 failed, 2 ignored\ntests that did not do all their work: 2\n    \
+               SKIPPED, 2 times: no corpus\n    SKIPPED, 1 times: no engine\n";
+    assert!(text.ends_with(end), "{text}");
+    Ok(())
+}
+
+/// Such a test says what it lacked. This one runs itself in a process that lacks something.
+#[test]
+fn a_test_that_lacks_something_is_noted() -> Result<(), Failure> {
+    const LACKS: &str = "UNJINJA_TEST_LACKS";
+    if std::env::var_os(LACKS).is_some() {
+        return skip("no corpus,\nand no\tengine", (LACKS, "required"));
+    }
+    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lacked");
+    fs::write(&log, "")?;
+    let run = |value: &str| {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["--exact", "suites::a_test_that_lacks_something_is_noted", "--nocapture"]);
+        let variables = [(LACKS, value), ("NEXTEST_TEST_NAME", "some_test")];
+        said(command.envs(variables).env("UNJINJA_SKIPS", &log), &root())
+    };
+    let output = run("wanted")?;
+    let text = String::from_utf8([output.stdout, output.stderr].concat())?;
+    assert!(output.status.success() && text.contains("SKIPPED: no corpus,\nand no\tengine; "), "{text}");
+    assert_eq!(fs::read_to_string(&log)?, "some_test\tno corpus, and no engine\n");
+    // Where it is required, the test fails.
+    assert!(!run("required")?.status.success());
     Ok(())
 }
 

@@ -4,12 +4,10 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use unjinja_grammar::ToolChoice;
 use unjinja_runtime::{ChatParser, Message, Options, Tools, Unparsed};
 
 use crate::failure::Done;
-use crate::grammar::choice_of;
-use crate::{input, parser_args};
+use crate::{input, parser_args, tool_choice};
 
 /// Answers lines with the parsers of the supported models.
 pub(super) fn of_models() -> Done {
@@ -43,12 +41,7 @@ impl Case {
             .parallel_tool_calls(flag("parallel_tool_calls", true)?)
             .extract_reasoning(flag("extract_reasoning", true)?)
             .json_response(line.get("json_schema").is_some_and(|schema| !schema.is_null()));
-        options = match choice_of(line)? {
-            ToolChoice::None => options.callable::<String>([]),
-            ToolChoice::Named(name) => options.callable([name]),
-            // Only a grammar can make a model call a tool.
-            _ => options,
-        };
+        options = tool_choice::kept(options, tool_choice::of_line(line)?);
         match line.get("unparsed").map(|value| value.as_str().unwrap_or_default()) {
             None | Some("content") => {}
             Some("separate") => options = options.unparsed(Unparsed::Separate),

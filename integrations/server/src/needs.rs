@@ -221,6 +221,24 @@ impl TemplateNeeds {
         context
     }
 
+    /// Small conversations, such as requests send: most templates render them all.
+    #[cfg(feature = "http")]
+    pub(crate) fn conversations(&self) -> Vec<Value> {
+        let said = |role: &str| json!({"role": role, "content": self.content.value(WORD)});
+        let roles: [&[&str]; 3] = [&["user"], &["user", "assistant", "user"], &["system", "user"]];
+        let mut all: Vec<Value> = Vec::new();
+        for roles in roles {
+            let messages: Value = roles.iter().map(|role| said(role)).collect();
+            let mut context = json!({"messages": messages, "add_generation_prompt": true});
+            if let Some(functions) = functions_of(self.functions, &[]) {
+                context["functions"] = functions;
+            }
+            all.push(context);
+        }
+        all.push(self.conversation());
+        all
+    }
+
     /// The content of a message that only calls tools; nothing where the field is to be absent.
     pub(crate) fn empty_content(&self) -> Option<Value> {
         match self.empty {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use unjinja_dynamic::{Conversation, ModelError, Target};
+use unjinja_dynamic::{ModelError, Target};
 
 use super::config::GrammarUse;
 use super::guard::Guard;
@@ -169,8 +169,7 @@ fn render(
     if prepared.model.is_empty() {
         prepared.model = served.name().to_owned();
     }
-    let rendered = served.model.prompt(&Conversation::from_context(&prepared.context)).map_err(refused)?;
-    let prepared = prepared.prompt(rendered.turn());
+    let (prepared, prompt, adds_bos) = served.tokens.prompt(&served.model, prepared, adds_bos).map_err(refused)?;
     let wanted = match grammar {
         GrammarUse::Never => false,
         GrammarUse::WhenPromised => prepared.constrained,
@@ -184,7 +183,6 @@ fn render(
             Some(made.map_err(|error| ApiError::invalid("", error, "change the tools or the response format"))?)
         }
     };
-    let (prompt, adds_bos) = served.tokens.beginning.hand_over(rendered.into_text(), adds_bos);
     let mut stops = prepared.sampling.stop.clone();
     let of_grammar = grammar.as_ref().map(|grammar| grammar.stops.as_slice()).unwrap_or_default();
     for stop in served.stops.iter().chain(of_grammar) {

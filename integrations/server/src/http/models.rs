@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use unjinja_dynamic::{Conversation, GrammarOptions, Model};
+use unjinja_dynamic::{GrammarOptions, Model, ModelError};
 
-use super::tokens::{Beginning, Tokens, missing};
+use super::tokens::{Tokens, missing};
 use crate::error::ApiError;
 use crate::needs::TemplateNeeds;
 
@@ -19,6 +19,8 @@ pub struct ServedModel {
     /// Texts that end a turn.
     pub(crate) stops: Vec<String>,
     pub(crate) tokens: Tokens,
+    /// Why the template renders no small conversation.
+    refusal: Option<String>,
     /// Special tokens that the upstream has to keep.
     pub(crate) preserved: Vec<String>,
 }
@@ -27,19 +29,30 @@ impl ServedModel {
     /// A model under this name. Small conversations are rendered, to see which form the template needs.
     ///
     /// # Errors
-    /// If the model has no template to render with, or the template needs a special token whose text is not known.
+    /// If the model has no template to render with, or the template needs a special token that the model's tokenizer does not
+    /// have.
     pub fn new(name: impl Into<String>, model: Model) -> Result<Self, ModelNameError> {
         let name = name.into();
         if model.template().is_none() {
             return Err(ModelNameError::NoTemplate(name));
         }
-        let needs =
-            TemplateNeeds::of(model.spec()).tried(|context| model.render(&Conversation::from_context(context)).ok());
-        let missing = missing(&model, &needs);
+        let tokens = Tokens::of(&model);
+        let needs = TemplateNeeds::of(model.spec()).tried(|context| tokens.render(&model, context).ok());
+        let conversations = needs.conversations();
+        let missing = missing(&model, &conversations);
         if !missing.is_empty() {
             return Err(ModelNameError::NoTokens { name, tokens: missing });
         }
-        let tokens = Tokens::of(&model, &needs);
+        let mut refusal = None;
+        let mut prompts = Vec::new();
+        for rendered in conversations.iter().map(|context| tokens.render(&model, context)) {
+            match rendered {
+                Ok(prompt) => prompts.push(prompt),
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        let refusal = refusal.filter(|_| prompts.is_empty()).map(told);
+        let tokens = tokens.tried(&prompts);
         let grammar = model.grammar_for_any(&GrammarOptions::new()).unwrap_or_default();
         let mut preserved = grammar.preserved_tokens;
         for token in &model.spec().tokens.preserved {
@@ -47,7 +60,8 @@ impl ServedModel {
                 preserved.push(token.clone());
             }
         }
-        Ok(Self { name, upstream: None, model, needs, stops: grammar.stops, tokens, preserved })
+        let stops = grammar.stops;
+        Ok(Self { name, upstream: None, model, needs, stops, tokens, refusal, preserved })
     }
 
     /// The name by which the upstream knows the model. Without this, it gets the name that the client sent.
@@ -59,13 +73,19 @@ impl ServedModel {
     /// Whether the template begins prompts with BOS, and the text of this token is not known: the template came without its
     /// tokenizer. [`Bos`](super::Bos) says what happens then.
     pub fn lacks_bos(&self) -> bool {
-        self.tokens.beginning == Beginning::Unknown
+        self.tokens.lack_bos()
     }
 
-    /// The special tokens that the template writes elsewhere, and whose texts are not known. Prompts lack them, which the
-    /// upstream cannot repair.
+    /// The variables of the other special tokens that the template reads, and whose texts are not known. Prompts are rendered
+    /// without these tokens, which the upstream cannot repair.
     pub fn lost_tokens(&self) -> &[String] {
         &self.tokens.lost
+    }
+
+    /// Why the template renders none of the small conversations that were tried: for example a variable that every request has
+    /// to send.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
     pub(crate) fn upstream_name(&self) -> Option<&str> {
@@ -75,6 +95,14 @@ impl ServedModel {
     /// The name by which clients ask for it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+}
+
+/// The cause of an error in one line.
+fn told(error: ModelError) -> String {
+    match error {
+        ModelError::Render(error) => format!("{} (line {})", error.message(), error.line()),
+        error => error.to_string(),
     }
 }
 
@@ -126,7 +154,7 @@ pub enum ModelNameError {
     Twice(String),
     /// This model was made from a spec, so it cannot render a prompt.
     NoTemplate(String),
-    /// The template needs special tokens whose texts are not known: a template alone does not say them.
+    /// The template cannot be rendered without special tokens that the model's tokenizer does not have.
     NoTokens {
         /// The model.
         name: String,
@@ -147,9 +175,9 @@ impl fmt::Display for ModelNameError {
             ),
             Self::NoTokens { name, tokens } => write!(
                 f,
-                "{name}: the template writes {}, and this file does not say what that is: give the model's \
-                 tokenizer_config.json or GGUF file",
-                tokens.join(" and ")
+                "{name}: the template cannot be rendered without {tokens}, and the model's tokenizer has no such token: add \
+                 it to tokenizer_config.json, or correct the template",
+                tokens = tokens.join(" and ")
             ),
         }
     }

@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 use super::config::{Bos, Config, UpstreamApi};
 use super::log::LogLine;
 use super::metrics::Metrics;
-use super::models::Models;
+use super::models::{Models, ServedModel};
 use super::router::router;
 use super::state::State;
 use super::upstream::Upstream;
@@ -72,23 +72,20 @@ impl Proxy {
         Ok(Self { state: Arc::new(State { config, models, upstream, metrics, slots, renders, closing }), close })
     }
 
-    /// Asks whether the upstream answers, and whether it adds the BOS that a template alone cannot give. Says why not. For a
-    /// warning at the start: the proxy works without, and every request asks the upstream again.
+    /// Asks whether the upstream answers, and whether prompts begin with one BOS: llama.cpp says whether it adds one. Says why not.
+    /// For a warning at the start: the proxy works without, and every request asks the upstream again.
     pub fn upstream_problem(&self) -> impl Future<Output = Option<String>> + Send + use<> {
         let state = self.state.clone();
         async move {
             if let Err(trouble) = state.upstream.probe().await {
                 return Some(format!("{}; every request asks it again", trouble.error.message()));
             }
-            let model = state.models.iter().find(|model| model.lacks_bos())?;
-            let is_left_out = state.upstream.config().api == UpstreamApi::LlamaCpp && !state.upstream.adds_bos().await;
-            is_left_out.then(|| {
-                let next = "give the model's tokenizer_config.json or GGUF file";
-                format!(
-                    "it adds no BOS, and the template of {} does not say what BOS is: prompts lack it; {next}",
-                    model.name()
-                )
-            })
+            let upstream = state.upstream.config();
+            if upstream.api == UpstreamApi::OpenAi || !state.models.iter().any(|model| model.tokens.begins) {
+                return None;
+            }
+            let said = state.upstream.says_bos().await;
+            state.models.iter().find_map(|model| bos_problem(upstream.bos, said, model))
         }
     }
 
@@ -124,6 +121,29 @@ impl Proxy {
             () = overdue => {}
         }
         Ok(())
+    }
+}
+
+/// Why the prompts of a model whose template writes BOS do not begin with one, or why this is not known. `said` is whether llama.cpp adds one.
+fn bos_problem(bos: Bos, said: Option<bool>, model: &ServedModel) -> Option<String> {
+    let name = model.name();
+    match (bos, said) {
+        _ if !model.tokens.begins => None,
+        (Bos::Auto | Bos::Upstream, Some(false)) if model.lacks_bos() => Some(format!(
+            "it adds no BOS, and the template of {name} does not say what BOS is: prompts lack it; give the model's \
+             tokenizer_config.json or GGUF file"
+        )),
+        (Bos::Upstream, Some(false)) => Some(format!(
+            "it adds no BOS, and that of the template of {name} is left out: prompts lack it; choose --bos auto"
+        )),
+        (Bos::Template, Some(true)) => Some(format!(
+            "it adds BOS by itself, and the template of {name} writes it: prompts begin with two; choose --bos auto"
+        )),
+        (Bos::Auto, None) => Some(
+            "it does not say whether it adds BOS, and is taken to do so; say it with --bos upstream or --bos template"
+                .to_owned(),
+        ),
+        _ => None,
     }
 }
 

@@ -1,114 +1,133 @@
-//! The special tokens that a template writes. They are variables that no client sets: the model's tokenizer gives their texts, and a
-//! template can come without it. This file finds out what its prompts then lack.
+//! The special tokens that a template reads. They are variables that no client sets: the model's tokenizer gives their texts, and a
+//! template can come without it.
+//!
+//! Such a template gets a placeholder for each token that it reads, so that it writes and decides what it does with the token.
+//! The placeholders are taken out of the prompt again. The upstream can add the one that begins the prompt (BOS); prompts lack the
+//! others.
 
-use serde_json::{Value, json};
-use unjinja_dynamic::{Conversation, Model};
+use std::collections::BTreeSet;
 
-use crate::needs::TemplateNeeds;
+use serde_json::Value;
+use unjinja_dynamic::{Conversation, Model, ModelError, SpecialTokens};
 
-/// The variables, and a text for each that no template contains.
-const TOKENS: [(&str, &str); 2] = [("bos_token", "\u{e000}bos\u{e001}"), ("eos_token", "\u{e000}eos\u{e001}")];
+use crate::prepare::Prepared;
 
-/// How the prompts of a model begin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Beginning {
-    /// With this text, if the template writes the token that begins a text (BOS); empty if the tokenizer has none.
-    Text(String),
-    /// The template writes BOS there, and its text is not known.
-    Unknown,
-}
+/// The variable of the token that begins a text.
+const BOS: &str = "bos_token";
 
-impl Beginning {
-    /// The prompt for the upstream, and whether the upstream is to put BOS before it. `adds_bos` says that the upstream does so
-    /// anyway.
-    pub(crate) fn hand_over(&self, prompt: String, adds_bos: bool) -> (String, bool) {
-        match self {
-            Self::Unknown => (prompt, true),
-            Self::Text(bos) => match prompt.strip_prefix(bos.as_str()) {
-                Some(rest) if adds_bos && !bos.is_empty() => (rest.to_owned(), true),
-                _ => (prompt, false),
-            },
-        }
-    }
-}
+/// The variables that transformers has for the special tokens of every tokenizer.
+const NAMES: [&str; 7] = [BOS, "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 
-/// What is known of the special tokens that a template writes.
+/// What is known of the special tokens that a template reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tokens {
-    pub beginning: Beginning,
-    /// The tokens that prompts lack, because their texts are not known and the template writes them in other places than the beginning.
+    /// The text of BOS; `None` if it is not known, or the tokenizer has none.
+    bos: Option<String>,
+    /// The tokens that the template reads, and whose texts are not known.
+    unknown: Vec<&'static str>,
+    /// Prompts begin with BOS.
+    pub begins: bool,
+    /// The unknown tokens that prompts are rendered without, and that the upstream cannot add.
     pub lost: Vec<String>,
 }
 
 impl Tokens {
-    pub(crate) fn of(model: &Model, needs: &TemplateNeeds) -> Self {
-        let known = model.parsed_template().map(|template| template.tokens().clone()).unwrap_or_default();
-        let mut tokens = Self { beginning: Beginning::Text(known.bos.clone().unwrap_or_default()), lost: Vec::new() };
-        if model.knows_tokens() {
-            return tokens;
-        }
-        let unknown = [known.bos.is_none(), known.eos.is_none()];
-        let unknown: Vec<_> =
-            TOKENS.into_iter().zip(unknown).filter(|(_, unknown)| *unknown).map(|(token, _)| token).collect();
-        let prompt = conversations(needs).iter().rev().find_map(|messages| render(model, messages, &unknown));
-        // A template that refuses both may write what it reads, and BOS comes first.
-        let prompt = prompt.unwrap_or_else(|| {
-            let reads = model.parsed_template().map(|template| template.variables()).unwrap_or_default();
-            unknown.iter().filter(|(name, _)| reads.contains(*name)).map(|(_, text)| *text).collect()
+    /// What the template of a model reads. [`tried`](Self::tried) says what it writes.
+    pub(crate) fn of(model: &Model) -> Self {
+        let (bos, absent) = match model.parsed_template() {
+            Ok(template) => (template.tokens().bos.clone(), absent(&template.variables(), template.tokens())),
+            Err(_) => (None, Vec::new()),
+        };
+        let unknown = if model.knows_tokens() { Vec::new() } else { absent };
+        Self { bos: bos.filter(|text| !text.is_empty()), unknown, begins: false, lost: Vec::new() }
+    }
+
+    /// The same, with what the prompts of some conversations show.
+    pub(crate) fn tried(mut self, prompts: &[String]) -> Self {
+        let reads = self.unknown.contains(&BOS);
+        let placeholder = placeholder(BOS);
+        let bos = if reads { Some(&placeholder) } else { self.bos.as_ref() };
+        let begins = |prompt: &String| bos.is_some_and(|bos| prompt.starts_with(bos.as_str()));
+        // A template that refuses them all may write what it reads, and BOS comes first.
+        self.begins = prompts.iter().any(begins) || (reads && prompts.is_empty());
+        let is_elsewhere = prompts.iter().any(|prompt| prompt.rfind(&placeholder).is_some_and(|at| at > 0));
+        let only_begins = self.begins && !is_elsewhere;
+        let lost = self.unknown.iter().filter(|name| **name != BOS || !only_begins);
+        self.lost = lost.map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// Whether prompts begin with BOS, and its text is not known.
+    pub(crate) fn lack_bos(&self) -> bool {
+        self.begins && self.unknown.contains(&BOS)
+    }
+
+    /// Renders a template, with placeholders for the tokens that are not known and that the context does not give.
+    pub(crate) fn render(&self, model: &Model, context: &Value) -> Result<String, ModelError> {
+        let unknown = self.unknown.iter().filter(|name| context.get(name).is_none());
+        let conversation = unknown.fold(Conversation::from_context(context), |conversation, name| {
+            conversation.variable(*name, placeholder(name))
         });
-        for (name, text) in unknown {
-            let begins = name == "bos_token" && prompt.starts_with(text);
-            if begins {
-                tokens.beginning = Beginning::Unknown;
-            }
-            if prompt.matches(text).count() > usize::from(begins) {
-                tokens.lost.push(name.to_owned());
-            }
+        model.render(&conversation)
+    }
+
+    /// Renders the prompt of a request. Returns the prompt for the upstream, and whether the upstream is to put BOS before it.
+    /// `adds_bos` says that the upstream does so anyway.
+    pub(crate) fn prompt(
+        &self,
+        model: &Model,
+        prepared: Prepared,
+        adds_bos: bool,
+    ) -> Result<(Prepared, String, bool), ModelError> {
+        let mut lacks_bos = false;
+        let (prepared, prompt) = prepared.render(model.spec(), |context| {
+            let text = self.render(model, context)?;
+            lacks_bos |= text.starts_with(&placeholder(BOS));
+            let text = self.unknown.iter().fold(text, |text, name| text.replace(&placeholder(name), ""));
+            Ok::<_, ModelError>(text)
+        })?;
+        match self.bos.as_ref().and_then(|bos| prompt.strip_prefix(bos.as_str())) {
+            _ if lacks_bos => Ok((prepared, prompt, true)),
+            Some(rest) if adds_bos => Ok((prepared, rest.to_owned(), true)),
+            _ => Ok((prepared, prompt, false)),
         }
-        tokens
     }
 }
 
-/// The special tokens without which the template renders no conversation.
-pub(crate) fn missing(model: &Model, needs: &TemplateNeeds) -> Vec<String> {
-    let empty = TOKENS.map(|(name, _)| (name, ""));
-    // A template that refuses a conversation for other reasons says nothing about tokens.
-    let all = conversations(needs);
-    let stuck: Vec<&Value> = all
-        .iter()
-        .filter(|messages| render(model, messages, &[]).is_none() && render(model, messages, &empty).is_some())
-        .collect();
-    let missing = |token: &&str| {
-        let others: Vec<_> = empty.into_iter().filter(|(other, _)| other != token).collect();
-        stuck.iter().any(|messages| render(model, messages, &others).is_none())
+/// The special tokens that the tokenizer of a model does not have, and without which the template does not render one of these
+/// conversations.
+pub(crate) fn missing(model: &Model, conversations: &[Value]) -> Vec<String> {
+    let Ok(template) = model.parsed_template() else { return Vec::new() };
+    if !model.knows_tokens() {
+        return Vec::new();
+    }
+    let absent = absent(&template.variables(), template.tokens());
+    let renders = |context: &Value, tokens: &[&str]| {
+        let conversation = Conversation::from_context(context);
+        let with = tokens.iter().fold(conversation, |conversation, name| conversation.variable(*name, ""));
+        model.render(&with).is_ok()
     };
-    TOKENS.map(|(name, _)| name).into_iter().filter(missing).map(str::to_owned).collect()
+    // A template that refuses a conversation for other reasons says nothing about tokens.
+    let stuck: Vec<&Value> =
+        conversations.iter().filter(|context| !renders(context, &[]) && renders(context, &absent)).collect();
+    let missing = |token: &&&str| {
+        let others: Vec<&str> = absent.iter().filter(|other| other != token).copied().collect();
+        stuck.iter().any(|context| !renders(context, &others))
+    };
+    absent.iter().filter(missing).map(|name| (*name).to_owned()).collect()
 }
 
-/// A short conversation, and one with an answer of the assistant.
-fn conversations(needs: &TemplateNeeds) -> [Value; 2] {
-    let said = |role: &str| json!({"role": role, "content": needs.content.value("Hello")});
-    [json!([said("user")]), json!([said("user"), said("assistant"), said("user")])]
+/// The tokens among the variables of a template whose texts are not given.
+fn absent(variables: &BTreeSet<String>, tokens: &SpecialTokens) -> Vec<&'static str> {
+    let given = |name: &str| match name {
+        BOS => tokens.bos.is_some(),
+        "eos_token" => tokens.eos.is_some(),
+        name => tokens.others.contains_key(name),
+    };
+    NAMES.into_iter().filter(|name| variables.contains(*name) && !given(name)).collect()
 }
 
-fn render(model: &Model, messages: &Value, tokens: &[(&str, &str)]) -> Option<String> {
-    let mut context = json!({"messages": messages, "add_generation_prompt": true});
-    tokens.iter().for_each(|(name, text)| context[*name] = (*text).into());
-    model.render(&Conversation::from_context(&context)).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_prompt_has_one_bos() {
-        let handed = |beginning: Beginning, adds_bos| beginning.hand_over("<s>Hi".to_owned(), adds_bos);
-        let known = || Beginning::Text("<s>".to_owned());
-        assert_eq!(handed(known(), false), ("<s>Hi".to_owned(), false));
-        assert_eq!(handed(known(), true), ("Hi".to_owned(), true));
-        // A tokenizer without the token.
-        assert_eq!(handed(Beginning::Text(String::new()), true), ("<s>Hi".to_owned(), false));
-        assert_eq!(handed(Beginning::Unknown, false), ("<s>Hi".to_owned(), true));
-    }
+/// A text that no template and no message contains.
+fn placeholder(name: &str) -> String {
+    format!("\u{e000}{name}\u{e001}")
 }

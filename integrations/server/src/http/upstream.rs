@@ -69,24 +69,29 @@ impl Upstream {
         }
     }
 
-    /// Whether the upstream puts BOS before a prompt. llama.cpp is asked once: it says of which tokens an empty text consists.
+    /// Whether the upstream puts BOS before a prompt.
     pub(crate) async fn adds_bos(&self) -> bool {
         match (self.config.bos, self.config.api) {
-            (Bos::Upstream, _) => return true,
+            (Bos::Upstream, _) => true,
             // With OpenAI's protocol it is told what to do.
-            (Bos::Template, _) | (Bos::Auto, UpstreamApi::OpenAi) => return false,
-            (Bos::Auto, UpstreamApi::LlamaCpp) => {}
+            (Bos::Template, _) | (Bos::Auto, UpstreamApi::OpenAi) => false,
+            // Most models of llama.cpp want BOS.
+            (Bos::Auto, UpstreamApi::LlamaCpp) => self.says_bos().await.unwrap_or(true),
         }
+    }
+
+    /// Whether llama.cpp puts BOS before a prompt by itself. It is asked once: it says of which tokens an empty text consists.
+    /// `None` if it does not say; it is then asked again with the next prompt.
+    pub(crate) async fn says_bos(&self) -> Option<bool> {
         let ask = || async {
             let body = json!({"content": "", "add_special": true});
             let answer = self.post("/tokenize", &body).send().await.map_err(|_| ())?;
             let answer: Value = serde_json::from_slice(&beginning(answer, ERROR).await).map_err(|_| ())?;
             answer["tokens"].as_array().map(|tokens| !tokens.is_empty()).ok_or(())
         };
-        // An upstream that does not say is asked again with the next prompt. Most models of llama.cpp want BOS.
         let said =
             self.adds_bos.get_or_try_init(|| async { timeout(self.timeouts.connect, ask()).await.map_err(|_| ())? });
-        said.await.copied().unwrap_or(true)
+        said.await.ok().copied()
     }
 
     /// Sends a prompt. The answer begins to be read when its first piece is asked for.

@@ -86,7 +86,7 @@ const WRITES_BOS: &str = "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>
     {% if add_generation_prompt %}<|assistant|>{% endif %}";
 
 /// The files of a model, of which the first is loaded.
-fn model(name: &str, files: &[(&str, &str)]) -> Result<ServedModel, Failure> {
+fn served(name: &str, files: &[(&str, &str)]) -> Result<ServedModel, Failure> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bos").join(name);
     fs::create_dir_all(&folder)?;
     for (file, text) in files {
@@ -95,13 +95,19 @@ fn model(name: &str, files: &[(&str, &str)]) -> Result<ServedModel, Failure> {
     Ok(ServedModel::new(name, Loader::new().known_formats().from_file(folder.join(files[0].0))?)?)
 }
 
-/// The prompt that the upstream gets, and what it is told about BOS.
-async fn handed_over(model: ServedModel, api: UpstreamApi, bos: Bos) -> Result<(String, Value), Failure> {
-    let name = model.name().to_owned();
-    let outputs = [(name.clone(), vec!["Hi.".to_owned()])].into();
-    let replay = Replay { outputs, asked: Some(Default::default()), ..Replay::default() };
+/// The prompt that the upstream gets for a request, and what it is told about BOS.
+async fn asked(
+    model: ServedModel,
+    replay: Replay,
+    api: UpstreamApi,
+    bos: Bos,
+    request: Value,
+) -> Result<(String, Value), Failure> {
+    let outputs = [(model.name().to_owned(), vec!["Hi.".to_owned()])].into();
+    let mut body = json!({"model": model.name(), "messages": [{"role": "user", "content": "Hello"}]});
+    body.as_object_mut().into_iter().for_each(|body| body.extend(request.as_object().cloned().unwrap_or_default()));
+    let replay = Replay { outputs, asked: Some(Default::default()), ..replay };
     let proxy = Running::start(replay, vec![model], api, |config| config.upstream.bos = bos).await?;
-    let body = json!({"model": name, "messages": [{"role": "user", "content": "Hello"}]});
     let (status, answer) = proxy.json("/v1/chat/completions", &body).await?;
     if status != 200 {
         return Err(answer.to_string().into());
@@ -110,74 +116,170 @@ async fn handed_over(model: ServedModel, api: UpstreamApi, bos: Bos) -> Result<(
     Ok((asked["prompt"].as_str().unwrap_or_default().to_owned(), asked["add_special_tokens"].clone()))
 }
 
+/// The same for a question alone.
+async fn handed_over(model: ServedModel, api: UpstreamApi, bos: Bos) -> Result<(String, Value), Failure> {
+    asked(model, Replay::default(), api, bos, json!({})).await
+}
+
+/// How templates begin prompts with BOS.
+const BEGIN: [(&str, &str); 6] = [
+    ("alone", "{{ bos_token }}<|begin|>"),
+    ("concatenated", "{{ bos_token + '<|begin|>' }}"),
+    ("if_defined", "{% if bos_token is defined %}{{ bos_token }}{% endif %}<|begin|>"),
+    ("if_true", "{% if bos_token %}{{ bos_token }}{% endif %}<|begin|>"),
+    ("or_empty", "{% set bos_token = bos_token or '' %}{{ bos_token + '<|begin|>' }}"),
+    ("or_its_own", "{{ bos_token if bos_token is defined else '<s>' }}<|begin|>"),
+];
+
+/// Who puts BOS before a prompt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum By {
+    /// The template.
+    Template,
+    /// The upstream.
+    Upstream,
+    /// Nobody: the proxy does not start.
+    Nobody,
+}
+use By::{Nobody, Template, Upstream};
+
+/// A token that is known or not, and who begins prompts with BOS; then, for each of the [`upstreams`], who puts BOS before a prompt, and
+/// what the operator is told, if prompts begin with none or two or this is not known.
+type Beginning = (bool, Bos, [(By, &'static str); 4]);
+const BEGINNINGS: [Beginning; 6] = [
+    (true, Bos::Auto, [(Template, ""), (Upstream, ""), (Template, ""), (Upstream, "say it with --bos upstream or")]),
+    (true, Bos::Template, [(Template, ""), (Template, "prompts begin with two"), (Template, ""), (Template, "")]),
+    (true, Bos::Upstream, [(Upstream, ""), (Upstream, ""), (Upstream, "choose --bos auto"), (Upstream, "")]),
+    (
+        false,
+        Bos::Auto,
+        [(Upstream, ""), (Upstream, ""), (Upstream, "give the model's"), (Upstream, "say it with --bos upstream or")],
+    ),
+    (false, Bos::Template, [(Nobody, "let the upstream add the token"); 4]),
+    (false, Bos::Upstream, [(Upstream, ""), (Upstream, ""), (Upstream, "give the model's"), (Upstream, "")]),
+];
+
+/// One that is told whether to add BOS; llama.cpp that adds it, that adds none, and that does not say what it does.
+fn upstreams() -> [(UpstreamApi, Replay); 4] {
+    let (adds_none, hides) =
+        (Replay { adds_no_bos: true, ..Replay::default() }, Replay { hides_bos: true, ..Replay::default() });
+    let llama = UpstreamApi::LlamaCpp;
+    [(UpstreamApi::OpenAi, Replay::default()), (llama, Replay::default()), (llama, adds_none), (llama, hides)]
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn every_prompt_has_one_bos() -> Result<(), Failure> {
-    let config = json!({"bos_token": "<s>", "chat_template": WRITES_BOS}).to_string();
-    let tokens = json!({"bos_token": {"content": "<s>"}}).to_string();
-    let without = json!({"bos_token": null, "added_tokens_decoder": {}, "chat_template": WRITES_BOS}).to_string();
-    let (with_bos, no_bos) = ("<s><|user|>Hello<|end|><|assistant|>", "<|user|>Hello<|end|><|assistant|>");
-    let known = [
-        model("config", &[("tokenizer_config.json", &config)])?,
-        model("beside", &[("chat_template.jinja", WRITES_BOS), ("tokenizer_config.json", &tokens)])?,
-        model("own_name", &[("corrected.jinja", WRITES_BOS), ("tokenizer_config.json", &tokens)])?,
-    ];
-    for model in known {
-        let name = model.name().to_owned();
-        assert!(!model.lacks_bos(), "{name}");
-        for (api, bos, prompt, adds) in [
-            (UpstreamApi::OpenAi, Bos::Auto, with_bos, json!(false)),
-            (UpstreamApi::OpenAi, Bos::Template, with_bos, json!(false)),
-            (UpstreamApi::OpenAi, Bos::Upstream, no_bos, json!(true)),
-            // The upstream of the tests says that it adds one.
-            (UpstreamApi::LlamaCpp, Bos::Auto, no_bos, Value::Null),
-            (UpstreamApi::LlamaCpp, Bos::Template, with_bos, Value::Null),
-        ] {
-            let handed = handed_over(model.clone(), api, bos).await?;
-            assert_eq!(handed, (prompt.to_owned(), adds), "{name}, {api:?}, {bos:?}");
+async fn prompts_have_one_bos_or_the_operator_is_told() -> Result<(), Failure> {
+    let rest = "<|begin|><|user|>Hello<|end|><|assistant|>";
+    for (name, begin) in BEGIN {
+        let template = WRITES_BOS.replace("{{ bos_token }}", begin);
+        let tokens = json!({"bos_token": "<s>"}).to_string();
+        for (is_known, bos, expected) in BEGINNINGS {
+            let mut files = vec![("chat_template.jinja", template.as_str())];
+            files.extend(is_known.then_some(("tokenizer_config.json", tokens.as_str())));
+            let model = served(&format!("{name}_{is_known}"), &files)?;
+            assert_eq!((model.lacks_bos(), model.lost_tokens()), (!is_known, &[][..]), "{name}");
+            // Which BOS the upstream adds depends on no template, so one sees them all.
+            let count = if name == "concatenated" { 4 } else { 1 };
+            for ((api, replay), (by, told)) in upstreams().into_iter().zip(expected).take(count) {
+                let place = format!("{name}, known: {is_known}, {bos:?}, {api:?}, {by:?}");
+                let (hides_bos, adds_no_bos) = (replay.hides_bos, replay.adds_no_bos);
+                let (url, _upstream) = Replay { hides_bos, adds_no_bos, ..Replay::default() }.start().await?;
+                let mut config = Config::new(UpstreamConfig::new(&url, api)?);
+                config.upstream.bos = bos;
+                let said = match Proxy::new(config, Models::new(vec![model.clone()])?) {
+                    Ok(proxy) => proxy.upstream_problem().await.unwrap_or_default(),
+                    Err(error) => {
+                        assert_eq!(by, Nobody, "{place}: {error}");
+                        error.to_string()
+                    }
+                };
+                assert!(said.contains(told) && said.is_empty() == told.is_empty(), "{place}: {said:?}");
+                if by == Nobody {
+                    continue;
+                }
+                let (prompt, adds) = asked(model.clone(), replay, api, bos, json!({})).await?;
+                let written = if by == Template { "<s>" } else { "" };
+                assert_eq!(prompt, format!("{written}{rest}"), "{place}");
+                let is_told = if api == UpstreamApi::OpenAi { json!(by == Upstream) } else { Value::Null };
+                assert_eq!(adds, is_told, "{place}");
+            }
         }
     }
-    // Nobody says what BOS is: the upstream knows.
-    let alone = model("alone", &[("chat_template.jinja", WRITES_BOS)])?;
-    assert!(alone.lacks_bos() && alone.lost_tokens().is_empty());
-    for bos in [Bos::Auto, Bos::Upstream] {
-        let handed = handed_over(alone.clone(), UpstreamApi::OpenAi, bos).await?;
-        assert_eq!(handed, (no_bos.to_owned(), json!(true)), "{bos:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_a_model_say_what_bos_is() -> Result<(), Failure> {
+    let config = json!({"bos_token": "<s>", "chat_template": WRITES_BOS}).to_string();
+    let tokens = json!({"bos_token": {"content": "<s>"}}).to_string();
+    let none = json!({"bos_token": null, "added_tokens_decoder": {}, "chat_template": WRITES_BOS}).to_string();
+    let rest = "<|user|>Hello<|end|><|assistant|>";
+    for (name, files, bos) in [
+        ("config", vec![("tokenizer_config.json", config.as_str())], "<s>"),
+        ("beside", vec![("chat_template.jinja", WRITES_BOS), ("tokenizer_config.json", &tokens)], "<s>"),
+        ("own_name", vec![("corrected.jinja", WRITES_BOS), ("tokenizer_config.json", &tokens)], "<s>"),
+        // A tokenizer without BOS: the prompt needs none.
+        ("without", vec![("tokenizer_config.json", none.as_str())], ""),
+    ] {
+        let model = served(name, &files)?;
+        assert!(!model.lacks_bos(), "{name}");
+        let handed = handed_over(model, UpstreamApi::OpenAi, Bos::Auto).await?;
+        assert_eq!(handed, (format!("{bos}{rest}"), json!(false)), "{name}");
     }
-    // Unless it adds none: nothing in the prompt would show it.
-    let (url, _upstream) = Replay { adds_no_bos: true, ..Replay::default() }.start().await?;
-    let config = Config::new(UpstreamConfig::new(&url, UpstreamApi::LlamaCpp)?);
-    let proxy = Proxy::new(config, Models::new(vec![alone.clone()])?)?;
-    let problem = proxy.upstream_problem().await.unwrap_or_default();
-    assert!(problem.starts_with("it adds no BOS, and the template of alone does not say what BOS is"), "{problem}");
-    let mut config = Config::new(UpstreamConfig::new(&url, UpstreamApi::OpenAi)?);
-    config.upstream.bos = Bos::Template;
-    let error = Proxy::new(config, Models::new(vec![alone])?).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(
-        error.starts_with("alone: the template writes bos_token, and this file does not say what that is"),
-        "{error}"
-    );
-    // A tokenizer without BOS: the prompt needs none.
-    let without = model("without", &[("tokenizer_config.json", &without)])?;
-    assert!(!without.lacks_bos());
-    let handed = handed_over(without, UpstreamApi::OpenAi, Bos::Auto).await?;
-    assert_eq!(handed, (no_bos.to_owned(), json!(false)));
+    // The template is refused by transformers, too.
+    let none = json!({"bos_token": null, "eos_token": "</s>", "chat_template": WRITES_BOS.replace("{{ bos_token }}", "{{ bos_token + '' }}")});
+    let error = served("needs_bos", &[("tokenizer_config.json", &none.to_string())]).err();
+    let error = error.map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.starts_with("needs_bos: the template cannot be rendered without bos_token"), "{error}");
     Ok(())
 }
 
 #[test]
 fn tokens_that_prompts_lack_are_named() -> Result<(), Failure> {
-    let ends = WRITES_BOS.replace("<|end|>", "{{ eos_token }}");
-    let everywhere = format!("{}{{% if true %}}{WRITES_BOS}{{% endif %}}", "{{ bos_token }}");
-    let lost = |name: &str, template: &str| -> Result<(bool, Vec<String>), Failure> {
-        let model = model(name, &[("chat_template.jinja", template)])?;
-        Ok((model.lacks_bos(), model.lost_tokens().to_vec()))
-    };
-    assert_eq!(lost("ends", &ends)?, (true, vec!["eos_token".to_owned()]));
-    assert_eq!(lost("everywhere", &everywhere)?, (true, vec!["bos_token".to_owned()]));
-    // It cannot be rendered without tools.
-    let refuses = format!("{WRITES_BOS}{{{{ '' + functions }}}}");
-    assert_eq!(lost("refuses", &refuses)?, (true, Vec::new()));
-    assert_eq!(lost("none", &WRITES_BOS.replace("{{ bos_token }}", "<s>"))?, (false, Vec::new()));
+    let with = |more: &str| format!("{WRITES_BOS}{more}");
+    let eos = &["eos_token"][..];
+    for (name, template, lacks_bos, lost) in [
+        ("written", WRITES_BOS.replace("<|end|>", "{{ eos_token }}"), true, eos),
+        ("only_concatenated", WRITES_BOS.replace("m.content", "m.content + eos_token"), true, eos),
+        ("after_calls_only", with("{% if messages[-1].role == 'none' %}{{ 'x' + eos_token }}{% endif %}"), true, eos),
+        ("only_decides", with("{% if eos_token is defined %}!{% endif %}"), true, eos),
+        ("several", with("{{ eos_token }}{{ pad_token }}"), true, &["eos_token", "pad_token"]),
+        ("set_by_the_template", format!("{{% set eos_token = '<e>' %}}{}", with("{{ eos_token }}")), true, &[]),
+        ("bos_everywhere", format!("{}{WRITES_BOS}", "{{ bos_token }}"), true, &["bos_token"]),
+        (
+            "bos_only_decides",
+            WRITES_BOS.replace("{{ bos_token }}", "{% if bos_token %}!{% endif %}"),
+            false,
+            &["bos_token"],
+        ),
+        // It cannot be rendered without a variable that requests may send.
+        ("refuses", with("{{ '' + datetime }}"), true, &[]),
+        ("reads_none", WRITES_BOS.replace("{{ bos_token }}", "<s>"), false, &[]),
+    ] {
+        let model = served(name, &[("chat_template.jinja", &template)])?;
+        assert_eq!(
+            (model.lacks_bos(), model.lost_tokens()),
+            (lacks_bos, &lost.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()[..]),
+            "{name}"
+        );
+        let refusal = (name == "refuses").then_some("'datetime' is undefined (line 1)");
+        assert_eq!(model.refusal(), refusal, "{name}");
+    }
+    Ok(())
+}
+
+/// A template without its tokenizer decides as it does with the token, and no placeholder for the token remains.
+#[tokio::test(flavor = "multi_thread")]
+async fn prompts_lack_unknown_tokens_and_nothing_else() -> Result<(), Failure> {
+    let template = WRITES_BOS.replace("{{ bos_token }}", "{{ bos_token + functions + datetime }}");
+    let template =
+        template.replace("<|end|>", "{% if eos_token in m.content %}?{% else %}{{ '|' + eos_token }}{% endif %}");
+    let model = served("decides", &[("chat_template.jinja", &template)])?;
+    let messages = json!([{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}, {"role": "user", "content": "C"}]);
+    let request = json!({"messages": messages, "chat_template_kwargs": {"datetime": "Today."}});
+    let (prompt, adds) = asked(model, Replay::default(), UpstreamApi::OpenAi, Bos::Auto, request).await?;
+    assert_eq!(prompt, "[]Today.<|user|>A|<|assistant|>B|<|user|>C|<|assistant|>");
+    assert_eq!(adds, json!(true));
     Ok(())
 }
 
@@ -192,14 +294,19 @@ async fn the_bos_of_a_supported_model_is_written_once() -> Result<(), Failure> {
     for spec in unjinja_dynamic::known_specs() {
         let text = fs::read_to_string(corpus.join("templates").join(&spec.template.file))?;
         let config = json!({"bos_token": "<s>", "eos_token": "</s>", "chat_template": text}).to_string();
-        let model = model(&spec.template.name, &[("tokenizer_config.json", &config)])?;
+        let model = served(&spec.template.name, &[("tokenizer_config.json", &config)])?;
         // A template may refuse the conversation.
         let Ok((prompt, _)) = handed_over(model.clone(), UpstreamApi::OpenAi, Bos::Auto).await else { continue };
         let (rest, _) = handed_over(model, UpstreamApi::LlamaCpp, Bos::Auto).await?;
         assert_eq!(rest, prompt.strip_prefix("<s>").unwrap_or(&prompt), "{}", spec.template.name);
-        tried += usize::from(rest != prompt);
+        // The same template without its tokenizer: the upstream adds BOS where the template writes it.
+        let alone = served(&format!("{}_alone", spec.template.name), &[("chat_template.jinja", &text)])?;
+        let handed = handed_over(alone, UpstreamApi::OpenAi, Bos::Auto).await?;
+        let writes_bos = rest != prompt;
+        assert_eq!(handed, (rest.replace("</s>", ""), json!(writes_bos)), "{}", spec.template.name);
+        tried += usize::from(writes_bos);
     }
-    assert!(tried >= 10, "{tried} templates write BOS");
+    assert!(tried >= 20, "{tried} templates write BOS");
     Ok(())
 }
 
@@ -207,7 +314,7 @@ async fn the_bos_of_a_supported_model_is_written_once() -> Result<(), Failure> {
 async fn a_template_gets_what_transformers_gives_it() -> Result<(), Failure> {
     let asks = "{{ 'no tools' if tools is none }} {{ 'no documents' if documents is none }} {{ sep_token }} ";
     let config = json!({"sep_token": "<sep>", "chat_template": format!("{asks}{WRITES_BOS}")}).to_string();
-    let model = model("variables", &[("tokenizer_config.json", &config)])?;
+    let model = served("variables", &[("tokenizer_config.json", &config)])?;
     let (prompt, _) = handed_over(model, UpstreamApi::OpenAi, Bos::Auto).await?;
     assert_eq!(prompt, "no tools no documents <sep> <|user|>Hello<|end|><|assistant|>");
     Ok(())

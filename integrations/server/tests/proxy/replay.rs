@@ -30,6 +30,8 @@ pub struct Replay {
     pub in_turn: bool,
     /// It begins no prompt with BOS by itself, as llama.cpp's `/tokenize` tells.
     pub adds_no_bos: bool,
+    /// It does not tell how it begins prompts.
+    pub hides_bos: bool,
     /// Wait this long between pieces.
     pub pause: Duration,
     /// The bodies of all requests, if they are to be kept.
@@ -70,9 +72,13 @@ impl Replay {
 }
 
 /// The tokens of an empty text.
-async fn tokenize(State(replay): State<Arc<Replay>>) -> String {
-    let tokens: &[u8] = if replay.adds_no_bos { &[] } else { &[1] };
-    json!({"tokens": tokens}).to_string()
+async fn tokenize(State(replay): State<Arc<Replay>>) -> Response<Body> {
+    let (status, told) = match (replay.hides_bos, replay.adds_no_bos) {
+        (true, _) => (404, json!({"error": {"message": "no such endpoint"}})),
+        (false, true) => (200, json!({"tokens": []})),
+        (false, false) => (200, json!({"tokens": [1]})),
+    };
+    response(status, "application/json", told.to_string().into())
 }
 
 /// Bytes to send, or the connection to break.
