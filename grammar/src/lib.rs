@@ -17,6 +17,7 @@ mod free_text;
 mod graph;
 mod key_order;
 mod lark;
+mod notation;
 mod options;
 mod schema;
 mod small;
@@ -36,7 +37,7 @@ mod xgrammar;
 
 pub use assemble::{Grammar, GrammarError, GrammarExt, Reasoning, grammar};
 pub use builder::{Builder, MAX_COUNT, MAX_REPETITION, Rule, RuleId};
-pub use expr::{Class, Expr, Repeat, choice, many, option, repeat, sequence, some, text};
+pub use expr::{Class, Expr, Kind, Part, Repeat};
 pub use options::{GrammarOptions, ToolChoice};
 pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
 pub use special_tokens::SpecialToken;

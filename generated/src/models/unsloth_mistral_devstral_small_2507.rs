@@ -280,6 +280,10 @@ impl Machine for Parser {
     fn program(&self) -> &Program {
         &PROGRAM
     }
+    #[inline]
+    fn needs(&self) -> Needs {
+        const { Needs::of(&PROGRAM) }
+    }
 
     fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
         match state {

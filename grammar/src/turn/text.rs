@@ -10,7 +10,6 @@ use crate::counted::{Between, Counted, counted};
 use crate::free_text::FreeText;
 use crate::schema::Count;
 use crate::small::List as _;
-use crate::text;
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
 
@@ -152,10 +151,10 @@ impl Turn<'_> {
             match transition {
                 TextTransition::Char(chars, next) => {
                     let next = self.graph.node(self.text_key(key, *next));
-                    alternatives.push(vec![Piece::Expr(class(chars)), Piece::Node(next)]);
+                    alternatives.push(vec![Piece::Expr(class(&self.builder, chars)), Piece::Node(next)]);
                 }
                 TextTransition::Stop(char, stop) => {
-                    let char = Piece::Expr(text(char.to_string()));
+                    let char = Piece::Expr(self.builder.char(*char));
                     alternatives.extend(self.exits(key, &table.exits[*stop], Some(char)));
                 }
                 TextTransition::Peek(stop) => alternatives.extend(self.exits(key, &table.exits[*stop], None)),
