@@ -195,6 +195,7 @@ impl Machine for Parser {
     fn program(&self) -> &Program {
         &PROGRAM
     }
+
     #[inline]
     fn needs(&self) -> Needs {
         const { Needs::of(&PROGRAM) }

@@ -301,6 +301,7 @@ impl Machine for Parser {
     fn program(&self) -> &Program {
         &PROGRAM
     }
+
     #[inline]
     fn needs(&self) -> Needs {
         const { Needs::of(&PROGRAM) }

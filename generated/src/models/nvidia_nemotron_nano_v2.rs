@@ -702,6 +702,7 @@ impl Machine for Parser {
     fn program(&self) -> &Program {
         &PROGRAM
     }
+
     #[inline]
     fn needs(&self) -> Needs {
         const { Needs::of(&PROGRAM) }
