@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! The crate has four parts: GBNF as a tree with its writer, JSON schemas compiled into that tree, the grammar of
+//! The crate has four parts: expressions of GBNF with their builder and writer, JSON schemas compiled into these, the grammar of
 //! a turn made from a program, and verdicts about calls while they stream.
 //!
 //! Nothing here knows a model or a format. Input may be hostile: the result is always a grammar that llama.cpp can
