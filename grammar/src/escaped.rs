@@ -29,7 +29,7 @@ impl Escaped {
     /// The escaped form of an expression. Rules that it uses and that have no copy yet are added to `pending`.
     fn expr(&mut self, builder: &mut Builder, expr: Expr, pending: &mut Vec<(RuleId, RuleId)>) -> Expr {
         match builder.kind(expr) {
-            Kind::Text(plain) => builder.text(&escape(&plain)),
+            Kind::Text(plain) => builder.text(escape(&plain)),
             Kind::Class(class) => escaped_class(builder, &class),
             Kind::Rule(rule) => match self.copies.get(&rule) {
                 Some(copy) => (*copy).into(),
@@ -74,7 +74,7 @@ fn escaped_class(builder: &Builder, class: &Class) -> Expr {
         alternatives.push(builder.class(plain));
     }
     for char in escaped.as_ranges().iter().flat_map(|&(first, last)| first..=last) {
-        alternatives.push(builder.text(&escape(char.encode_utf8(&mut [0; 4]))));
+        alternatives.push(builder.text(escape(char.encode_utf8(&mut [0; 4]))));
     }
     builder.choice(&alternatives)
 }

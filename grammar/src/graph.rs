@@ -184,7 +184,7 @@ impl Writer<'_> {
         let parts: Vec<Expr> = alternative
             .iter()
             .map(|piece| match piece {
-                Piece::Expr(expr) => expr.clone(),
+                Piece::Expr(expr) => *expr,
                 Piece::Node(id) => self.node(*id, builder, depth),
             })
             .list();

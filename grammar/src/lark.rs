@@ -424,8 +424,8 @@ impl Writer<'_> {
                 self.separate_alternative(&mut first);
                 self.state_name(text, start, from);
                 self.out.push(' ');
-                let chars_class = class(self.builder, chars);
-                match self.builder.kind(chars_class) {
+                let chars_read = class(self.builder, chars);
+                match self.builder.kind(chars_read) {
                     Kind::Class(class) if from == states.of(0) && state == from && chars.negated => {
                         let run = self.name(Part::Run(text), &format!("text-{text}"));
                         self.out.push_str(&run);
@@ -440,7 +440,7 @@ impl Writer<'_> {
                             self.class(&single);
                         }
                     }
-                    _ => self.expr(chars_class, 1),
+                    _ => self.expr(chars_read, 1),
                 }
             }
         }

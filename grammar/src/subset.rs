@@ -36,15 +36,12 @@ pub fn one_or_more(
     between: Expr,
 ) -> Option<Expr> {
     // The rule that begins with this item or a later one, and whether one of those is required.
-    let mut from = extra.map(|extra| {
-        let again = builder.sequence(&[between.clone(), extra.clone()]);
-        builder.sequence(&[extra, builder.many(again)])
-    });
+    let mut from = extra.map(|extra| builder.read("$0 ($1 $0)*", &[extra, between]));
     let mut required = false;
     for item in items.into_iter().rev() {
         let more = match &from {
             None => Expr::EMPTY,
-            Some(from) => builder.sequence(&[between.clone(), from.clone()]),
+            Some(from) => builder.sequence(&[between, *from]),
         };
         let this = builder.sequence(&[item.expr, if required { more } else { builder.option(more) }]);
         let begins = match from.filter(|_| !item.required) {

@@ -63,8 +63,8 @@ impl<'s> Schemas<'s, '_> {
         // Written from the end: what may follow each item.
         let mut tail = Expr::EMPTY;
         if let Some(item) = rest {
-            let item = self.builder.sequence(&[item, space.clone()]);
-            let more = self.builder.sequence(&[comma.clone(), item.clone()]);
+            let item = self.builder.sequence(&[item, space]);
+            let more = self.builder.sequence(&[comma, item]);
             let (min, max) = (count.min.saturating_sub(own), count.max.map(|max| max - own));
             tail = if own > 0 {
                 let more = self.rule(&format!("{hint}-more"), more);
@@ -81,12 +81,12 @@ impl<'s> Schemas<'s, '_> {
             };
         }
         for (at, item) in (0..own).zip(items).rev() {
-            let item = self.builder.sequence(&[item, space.clone(), tail]);
-            let item = if at > 0 { self.builder.sequence(&[comma.clone(), item]) } else { item };
+            let item = self.builder.sequence(&[item, space, tail]);
+            let item = if at > 0 { self.builder.sequence(&[comma, item]) } else { item };
             let item = self.rule(&format!("{hint}-from-{at}"), item);
             tail = if at >= count.min { self.builder.option(item) } else { item };
         }
-        Ok(self.rule(hint, self.builder.sequence(&[self.builder.text("["), space, tail, self.builder.text("]")])))
+        Ok(self.rule(hint, self.builder.read("'[' $0 $1 ']'", &[space, tail])))
     }
 
     /// An array with some items that fit `contains`. This can be expressed if nothing else is writable_count.

@@ -59,7 +59,7 @@ impl<'s> Schemas<'s, '_> {
                     return impossible(schema, "no multiple is in the range");
                 }
                 let zeros = Expr::from(json::zeros(self.builder));
-                let values = values.into_iter().map(|value| self.builder.text(&value.to_string())).list();
+                let values = values.into_iter().map(|value| self.builder.text(value.to_string())).list();
                 let values = self.builder.choice(&values);
                 return Ok(self.rule(hint, self.builder.sequence(&[values, zeros])));
             }
@@ -81,9 +81,7 @@ impl<'s> Schemas<'s, '_> {
         if high.is_none_or(|high| high >= 0) {
             let least = low.map_or(0, |low| low.max(0));
             if least == 0 {
-                alternatives.push(
-                    self.builder.sequence(&[self.builder.option(self.builder.text("-")), self.builder.text("0")]),
-                );
+                alternatives.push(self.builder.read("'-'? '0'", &[]));
             }
             if high != Some(0) {
                 alternatives.push(sizes(self.builder, least.max(1), high));
@@ -198,10 +196,8 @@ fn any_digits(builder: &Builder, count: usize) -> Expr {
 fn sizes(builder: &Builder, least: i128, most: Option<i128>) -> Expr {
     let low = least.max(1).to_string().into_bytes();
     let Some(most) = most else {
-        let longer = builder.sequence(&[
-            digit(builder, b'1', b'9'),
-            builder.repeat(json::digit(builder), u32::try_from(low.len()).unwrap_or(0), None),
-        ]);
+        let more = builder.repeat(json::digit(builder), u32::try_from(low.len()).unwrap_or(0), None);
+        let longer = builder.read("[1-9] $0", &[more]);
         return builder.choice(&[same_length(builder, &low, &vec![b'9'; low.len()]), longer]);
     };
     let high = most.to_string().into_bytes();
@@ -237,11 +233,8 @@ fn same_length(builder: &Builder, low: &[u8], high: &[u8]) -> Expr {
     }
     let mut end = None;
     if !all_high {
-        end =
-            Some(builder.sequence(&[
-                digit(builder, last, last),
-                same_length(builder, &vec![b'0'; high_rest.len()], high_rest),
-            ]));
+        let rest = same_length(builder, &vec![b'0'; high_rest.len()], high_rest);
+        end = Some(builder.sequence(&[digit(builder, last, last), rest]));
         to -= 1;
     }
     if from <= to {
@@ -253,12 +246,12 @@ fn same_length(builder: &Builder, low: &[u8], high: &[u8]) -> Expr {
 
 /// Numbers with an optional fraction and a size between two bounds, without a sign.
 fn between(builder: &Builder, least: Option<&Bound>, most: Option<&Bound>) -> Expr {
-    let any_fraction = || builder.option(builder.sequence(&[builder.text("."), builder.some(json::digit(builder))]));
+    let any_fraction = || builder.read("('.' [0-9]+)?", &[]);
     let whole = |bound: &Bound| bound.value.truncated().map_or(i128::MAX, |whole| whole.saturating_abs());
     let low = least.map_or(0, whole);
     let high = most.map(whole);
     let mut alternatives = Vec::new();
-    let spelled = |whole: i128| builder.text(&whole.to_string());
+    let spelled = |whole: i128| builder.text(whole.to_string());
     let tail = |least: Option<&Bound>, most: Option<&Bound>| {
         let (low, high) =
             (least.map(|bound| bound.value.fraction.as_slice()), most.map(|bound| bound.value.fraction.as_slice()));
@@ -328,11 +321,7 @@ fn scientific(builder: &Builder, least: Option<&Bound>, most: Option<&Bound>) ->
     }
     let (from, to) = (low.map_or(-330, |low| low.1 + 1), high.as_ref().map_or(307, |high| high.1 - 1));
     if from <= to {
-        let size = builder.sequence(&[
-            digit(builder, b'1', b'9'),
-            builder.option(builder.sequence(&[builder.text("."), builder.some(json::digit(builder))])),
-        ]);
-        alternatives.push(builder.sequence(&[size, e(), exponents(builder, from, to)]));
+        alternatives.push(builder.read("[1-9] ('.' [0-9]+)? [Ee] $0", &[exponents(builder, from, to)]));
     }
     if let Some((high, exponent)) = &high {
         alternatives.push(at(between(builder, Some(&one), Some(high)), *exponent));
@@ -343,22 +332,16 @@ fn scientific(builder: &Builder, least: Option<&Bound>, most: Option<&Bound>) ->
 /// Exponents from `low` to `high`, with an optional sign and leading zeros.
 fn exponents(builder: &Builder, low: i32, high: i32) -> Expr {
     let mut alternatives = Vec::new();
-    let zeros = || builder.repeat(builder.text("0"), 0, Some(2));
     if low < 0 {
         let sizes = sizes(builder, (-high).max(1).into(), Some((-low).into()));
-        alternatives.push(builder.sequence(&[builder.text("-"), zeros(), sizes]));
+        alternatives.push(builder.read("'-' '0'{0,2} $0", &[sizes]));
     }
     if low <= 0 && high >= 0 {
-        alternatives.push(
-            builder.sequence(&[builder.option(Class::of(&['+', '-'])), builder.repeat(builder.text("0"), 1, Some(3))]),
-        );
+        alternatives.push(builder.read(r"[+\-]? '0'{1,3}", &[]));
     }
     if high > 0 {
-        alternatives.push(builder.sequence(&[
-            builder.option(builder.text("+")),
-            zeros(),
-            sizes(builder, low.max(1).into(), Some(high.into())),
-        ]));
+        let sizes = sizes(builder, low.max(1).into(), Some(high.into()));
+        alternatives.push(builder.read("'+'? '0'{0,2} $0", &[sizes]));
     }
     builder.choice(&alternatives)
 }
@@ -375,9 +358,7 @@ fn fractions(
     // A lower bound without digits left is always met, unless it is strict.
     let low = low.filter(|low| !low.is_empty() || strict.0);
     match (low, high) {
-        (None, None) => {
-            Some(if begin { builder.some(json::digit(builder)) } else { builder.many(json::digit(builder)) })
-        }
+        (None, None) => Some(builder.read(if begin { "[0-9]+" } else { "[0-9]*" }, &[])),
         _ => {
             let mut alternatives = Vec::new();
             // To stop here means that all further digits are zero.
@@ -413,18 +394,15 @@ fn fractions(
 
 /// The digits after the last digit of the bounds.
 fn at_the_bounds(builder: &Builder, low: bool, high: bool, strict: (bool, bool), begin: bool) -> Option<Expr> {
-    let zeros = || if begin { builder.some(builder.text("0")) } else { builder.many(builder.text("0")) };
-    match (low && strict.0, high) {
+    let notation = match (low && strict.0, high) {
         // A digit other than zero must follow.
-        (true, false) => Some(builder.sequence(&[
-            builder.many(builder.text("0")),
-            digit(builder, b'1', b'9'),
-            builder.many(json::digit(builder)),
-        ])),
-        (true, true) => None,
-        (false, true) => (!strict.1).then(zeros),
-        (false, false) => {
-            Some(if begin { builder.some(json::digit(builder)) } else { builder.many(json::digit(builder)) })
-        }
-    }
+        (true, false) => "'0'* [1-9] [0-9]*",
+        (true, true) => return None,
+        (false, true) if strict.1 => return None,
+        (false, true) if begin => "'0'+",
+        (false, true) => "'0'*",
+        (false, false) if begin => "[0-9]+",
+        (false, false) => "[0-9]*",
+    };
+    Some(builder.read(notation, &[]))
 }

@@ -56,7 +56,7 @@ impl<'s> Schemas<'s, '_> {
             match value {
                 Ok(value) => {
                     let key = json::key(self.builder, property.name);
-                    let expr = self.builder.sequence(&[key, value, space.clone()]);
+                    let expr = self.builder.sequence(&[key, value, space]);
                     items.push(Item { expr, name: property.name.to_owned(), required: property.required });
                 }
                 Err(why) if property.required => return Err(why),
@@ -299,7 +299,7 @@ impl<'s> Schemas<'s, '_> {
             _ if max == Some(0) => Expr::EMPTY,
             Some(extra) if items.is_empty() && !constraints.members.is_any() => {
                 let count = self.writable_count(constraints.members, schema, "maxProperties");
-                let more = self.rule(&format!("{hint}-more"), self.builder.sequence(&[comma, extra.clone()]));
+                let more = self.rule(&format!("{hint}-more"), self.builder.sequence(&[comma, extra]));
                 let more = self.builder.repeat(more, count.min.saturating_sub(1), count.max.map(|max| max - 1));
                 let some = self.builder.sequence(&[extra, more]);
                 if count.min == 0 { self.builder.option(some) } else { some }
@@ -323,7 +323,7 @@ impl<'s> Schemas<'s, '_> {
                 }
             }
         };
-        Ok(self.rule(hint, self.builder.sequence(&[self.builder.text("{"), space, inside, self.builder.text("}")])))
+        Ok(self.rule(hint, self.builder.read("'{' $0 $1 '}'", &[space, inside])))
     }
 }
 

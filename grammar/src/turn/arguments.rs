@@ -144,7 +144,7 @@ impl<'a> Turn<'a> {
                 }
                 _ => None,
             })?;
-            let mut lead: Alternative = vec![Piece::Expr(name.clone())];
+            let mut lead: Alternative = vec![Piece::Expr(name)];
             if spaced_before(marker) {
                 lead.push(self.space());
             }

@@ -100,7 +100,7 @@ impl Turn<'_> {
     /// An object with these members in any order, each at most once. The flag says whether a member is required.
     fn members(&mut self, members: Vec<(Expr, bool)>) -> Expr {
         let space = self.values.space(&mut self.builder);
-        let comma = self.builder.sequence(&[space.clone(), self.builder.text(","), space.clone()]);
+        let comma = self.builder.read("$0 ',' $0", &[space]);
         let most = 1u32 << members.len().min(5);
         let mut rules: Vec<Expr> = vec![Expr::EMPTY; most as usize];
         // One rule per set of members that are already written, from the full set down: what may come after them.
@@ -109,9 +109,9 @@ impl Turn<'_> {
             let alternatives: Vec<Expr> = left
                 .clone()
                 .filter_map(|(at, (member, _))| {
-                    let rest = rules.get((written | 1 << at) as usize)?.clone();
-                    let lead = if written == 0 { Expr::EMPTY } else { comma.clone() };
-                    Some(self.builder.sequence(&[lead, member.clone(), rest]))
+                    let rest = *rules.get((written | 1 << at) as usize)?;
+                    let lead = if written == 0 { Expr::EMPTY } else { comma };
+                    Some(self.builder.sequence(&[lead, *member, rest]))
                 })
                 .list();
             let complete = left.clone().all(|(_, (_, required))| !required);
@@ -128,6 +128,6 @@ impl Turn<'_> {
             };
         }
         let all = rules.swap_remove(0);
-        self.builder.sequence(&[self.builder.text("{"), space.clone(), all, space, self.builder.text("}")])
+        self.builder.read("'{' $0 $1 $0 '}'", &[space, all])
     }
 }
