@@ -3,14 +3,14 @@
 
 use std::fmt;
 
-use unjinja_runtime::abi_3::{Action, Channel, Hole, Program, State, enter};
+use unjinja_runtime::abi_3::{Action, Channel, Hole, Needs, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
 use super::engine::{Request, complete};
 use super::options::ToolChoice;
 use super::tool_rules::ToolRules;
 use super::trigger;
-use super::turn::{Limits, Offered, Texts, Turn};
+use super::turn::{Limits, Offered, Parts, Texts, Turn};
 use super::values::Wider;
 use super::{GrammarOptions, SchemaError};
 use crate::small::List as _;
@@ -109,6 +109,16 @@ impl std::error::Error for GrammarError {}
 /// # Errors
 /// The options cannot be met: a call is required without tools, or no value fits a schema.
 pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
+    grammar_of(program, &Parts::of(Needs::ALL), tools, options)
+}
+
+/// The same for a program for which these parts are enough.
+fn grammar_of(
+    program: &Program,
+    parts: &Parts,
+    tools: Option<&Tools>,
+    options: &GrammarOptions,
+) -> Result<Grammar, GrammarError> {
     if program.states.is_empty() {
         return Err(GrammarError::NoProgram);
     }
@@ -123,7 +133,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         reasoning: reasoning(program, open),
         ..Grammar::default()
     };
-    let offered = offered(program, tools, &options.tool_choice)?;
+    let offered = offered(program, parts, tools, &options.tool_choice)?;
     let required = matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     if offered.is_none() && options.response_schema.is_none() {
         // Where no call may be made, text that looks like one must be ruled out, whatever tools there are.
@@ -146,6 +156,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         parallel: options.parallel_tool_calls,
         reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
+        parts,
         texts: Texts::States,
     };
     let (text, values) = match options.engine {
@@ -165,7 +176,12 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
 }
 
 /// The tools that may be called; `None` if none may.
-fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Result<Option<Offered>, GrammarError> {
+fn offered(
+    program: &Program,
+    parts: &Parts,
+    tools: Option<&Tools>,
+    choice: &ToolChoice,
+) -> Result<Option<Offered>, GrammarError> {
     let named = match choice {
         ToolChoice::None => return Ok(None),
         ToolChoice::Named(name) => Some(name),
@@ -176,7 +192,8 @@ fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Res
         return if wanted { Err(GrammarError::NoCalls) } else { Ok(None) };
     }
     let Some(tools) = tools else { return Ok(Some(Offered::Any)) };
-    let rules = |tool| ToolRules::new(tools, tool, program.key_order);
+    let sorting = (parts.sorting)(program.key_order);
+    let rules = |tool| ToolRules::new(tools, tool, sorting);
     if let Some(name) = named {
         let tool = tools.get(name).ok_or_else(|| GrammarError::UnknownTool(name.clone()))?;
         return Ok(Some(Offered::These([rules(tool)].into())));
@@ -232,10 +249,10 @@ pub trait GrammarExt {
 
 impl<P: ChatParser + ?Sized> GrammarExt for P {
     fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        grammar(self.program(), Some(tools), options)
+        grammar_of(self.program(), &Parts::of(self.needs()), Some(tools), options)
     }
 
     fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        grammar(self.program(), None, options)
+        grammar_of(self.program(), &Parts::of(self.needs()), None, options)
     }
 }

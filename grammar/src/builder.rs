@@ -5,15 +5,14 @@
 //! body becomes a rule of its own unless it is small, and a high count is built from chunks. The chunks are
 //! unambiguous: at any point at most two of them can be open.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use unjinja_runtime::abi_3::KeyOrder;
-
-use super::expr::{Expr, Repeat, choice, repeat, sequence};
+use super::expr::{Expr, Exprs, Kind, Part, Repeat};
 use super::free_text::{FreeText, TextPart};
 use super::special_tokens::Tokens;
 use super::syntax::Syntax;
-use crate::small::{self, List, Map, Set};
+use crate::small::{List, Map, Set};
 
 /// The highest count that is written. llama.cpp refuses higher ones.
 pub const MAX_REPETITION: u32 = 1999;
@@ -30,7 +29,7 @@ pub(super) const ROOT: &str = "root";
 
 /// Identifies a rule of one builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RuleId(u32);
+pub struct RuleId(pub(super) u32);
 
 /// A rule: a name, and what it matches.
 #[derive(Clone, Debug)]
@@ -48,27 +47,28 @@ pub struct Rule {
 /// The rules of a grammar while it is built.
 ///
 /// ```
-/// use unjinja_grammar::{Builder, Class, choice, many, sequence, text};
+/// use unjinja_grammar::{Builder, Class};
 ///
 /// let mut builder = Builder::new();
-/// let digit = builder.rule("digit", Class::ranges([('0', '9')]));
-/// let number = builder.rule("a number", sequence([digit.into(), many(digit)]));
-/// let grammar = builder.grammar(choice([text("none\n"), number.into()]));
+/// let digit = builder.rule("digit", Class::ranges(&[('0', '9')]));
+/// let number = builder.rule("a number", builder.sequence(&[digit.into(), builder.many(digit)]));
+/// let either = builder.choice(&[builder.text("none\n"), number.into()]);
+/// let grammar = builder.grammar(either);
 /// assert_eq!(grammar, "root ::= \"none\\n\" | a-number\na-number ::= digit digit*\ndigit ::= [0-9]\n");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
+    /// The expressions that were made so far.
+    pub(super) exprs: RefCell<Exprs>,
     rules: Vec<Rule>,
     /// The names in use. For a name without a number: the last number that was added to it.
     names: Map<String, u32>,
-    /// Rules by the hash of their expressions. Rules with equal hashes are compared.
-    known: Map<u64, Vec<RuleId>>,
+    /// The rules of expressions.
+    known: Map<Expr, RuleId>,
     /// Rules that were kept for a purpose, to be found again.
     kept: Map<String, RuleId>,
     /// The syntax in which values are written.
     syntax: Syntax,
-    /// The order in which templates write keys.
-    key_order: KeyOrder,
     /// How many rules count the characters of a text.
     counting: usize,
     /// The free texts of the rules.
@@ -87,13 +87,13 @@ impl Builder {
 
     /// The rule for an expression. If there is none yet, a new one gets a name like `hint`.
     #[inline(never)]
-    pub fn rule(&mut self, hint: &str, expr: impl Into<Expr>) -> RuleId {
-        let expr = self.normal(hint, expr.into());
+    pub fn rule(&mut self, hint: &str, expr: impl Part) -> RuleId {
+        let expr = self.normal(hint, expr.part(self));
         self.intern(hint, expr)
     }
 
     /// Like [`rule`](Self::rule). A new rule gets a comment.
-    pub fn rule_with_comment(&mut self, hint: &str, comment: &str, expr: impl Into<Expr>) -> RuleId {
+    pub fn rule_with_comment(&mut self, hint: &str, comment: &str, expr: impl Part) -> RuleId {
         let before = self.rules.len();
         let rule = self.rule(hint, expr);
         if self.rules.len() > before {
@@ -109,9 +109,9 @@ impl Builder {
     }
 
     /// Defines a reserved rule.
-    pub fn define(&mut self, rule: RuleId, expr: impl Into<Expr>) {
+    pub fn define(&mut self, rule: RuleId, expr: impl Part) {
         let hint = self.name(rule).to_owned();
-        let expr = self.normal(&hint, expr.into());
+        let expr = self.normal(&hint, expr.part(self));
         if let Some(rule) = self.rules.get_mut(rule.0 as usize) {
             rule.expr = Some(expr);
         }
@@ -132,16 +132,6 @@ impl Builder {
     /// The syntax in which values are written.
     pub fn syntax(&self) -> &Syntax {
         &self.syntax
-    }
-
-    /// Sets the order of the keys of objects that are added from now on.
-    pub(super) fn set_key_order(&mut self, order: KeyOrder) {
-        self.key_order = order;
-    }
-
-    /// The order in which templates write keys.
-    pub(super) fn key_order(&self) -> KeyOrder {
-        self.key_order
     }
 
     /// How many rules count the characters of a text.
@@ -184,7 +174,7 @@ impl Builder {
     }
 
     /// The free text with this number.
-    pub(super) fn text(&self, number: usize) -> Option<Arc<FreeText>> {
+    pub(super) fn free_text(&self, number: usize) -> Option<Arc<FreeText>> {
         self.texts.get(number).cloned()
     }
 
@@ -196,11 +186,11 @@ impl Builder {
     }
 
     /// The rules that an expression needs, in the order in which it needs them. Nothing is looked for below a `leaf`.
-    pub(super) fn needed(&self, root: &Expr, leaf: impl Fn(&Rule) -> bool) -> Vec<RuleId> {
+    pub(super) fn needed(&self, root: Expr, leaf: impl Fn(&Rule) -> bool) -> Vec<RuleId> {
         let mut seen = vec![false; self.rules.len()];
         let mut order = Vec::new();
         let mut pending = Vec::new();
-        references(root, &mut pending);
+        self.references(root, &mut pending);
         pending.reverse();
         while let Some(id) = pending.pop() {
             let Some(rule) = self.get(id).filter(|_| !std::mem::replace(&mut seen[id.0 as usize], true)) else {
@@ -208,8 +198,8 @@ impl Builder {
             };
             order.push(id);
             let from = pending.len();
-            if let Some(expr) = rule.expr.as_ref().filter(|_| !leaf(rule)) {
-                references(expr, &mut pending);
+            if let Some(expr) = rule.expr.filter(|_| !leaf(rule)) {
+                self.references(expr, &mut pending);
             }
             pending[from..].reverse();
         }
@@ -245,8 +235,8 @@ impl Builder {
         while let Some(&rule) = reached.get(at) {
             at += 1;
             let mut below = Vec::new();
-            if let Some(expr) = self.get(rule).and_then(|rule| rule.expr.as_ref()) {
-                references(expr, &mut below);
+            if let Some(expr) = self.get(rule).and_then(|rule| rule.expr) {
+                self.references(expr, &mut below);
             }
             reached.extend(below.into_iter().filter(|rule| seen.insert(*rule)));
         }
@@ -255,8 +245,8 @@ impl Builder {
         loop {
             let before = good.len();
             for &rule in reached.iter().rev() {
-                let matches = self.get(rule).and_then(|rule| rule.expr.as_ref());
-                if !good.contains(&rule) && matches.is_none_or(|expr| matches_with(expr, &good)) {
+                let matches = self.get(rule).and_then(|rule| rule.expr);
+                if !good.contains(&rule) && matches.is_none_or(|expr| self.matches_with(expr, &good)) {
                     good.insert(rule);
                 }
             }
@@ -267,8 +257,8 @@ impl Builder {
     }
 
     /// The rules of the grammar, the root first and only those that it needs, in the order in which it needs them.
-    pub fn rules(mut self, root: impl Into<Expr>) -> (Self, Vec<RuleId>) {
-        let root = self.normal(ROOT, root.into());
+    pub fn rules(mut self, root: impl Part) -> (Self, Vec<RuleId>) {
+        let root = self.normal(ROOT, root.part(&self));
         let rules = self.finish(root);
         (rules.0, rules.1)
     }
@@ -285,8 +275,8 @@ impl Builder {
             }
             order.push(rule);
             let from = pending.len();
-            if let Some(expr) = self.get(rule).and_then(|rule| rule.expr.as_ref()) {
-                references(expr, &mut pending);
+            if let Some(expr) = self.get(rule).and_then(|rule| rule.expr) {
+                self.references(expr, &mut pending);
             }
             pending[from..].reverse();
         }
@@ -294,16 +284,14 @@ impl Builder {
     }
 
     fn intern(&mut self, hint: &str, expr: Expr) -> RuleId {
-        if let Expr::Rule(rule) = expr {
+        if let Kind::Rule(rule) = self.kind(expr) {
             return rule;
         }
-        let hash = small::hash(&expr);
-        let same = |rule: &&RuleId| self.get(**rule).is_some_and(|rule| rule.expr.as_ref() == Some(&expr));
-        if let Some(&rule) = self.known.get(&hash).and_then(|rules| rules.iter().find(same)) {
+        if let Some(&rule) = self.known.get(&expr) {
             return rule;
         }
         let rule = self.add(hint, Some(expr));
-        self.known.get_or_insert_with(hash, Default::default).push(rule);
+        self.known.insert(expr, rule);
         rule
     }
 
@@ -336,137 +324,125 @@ impl Builder {
 
     /// The same expression in a form that llama.cpp accepts.
     fn normal(&mut self, hint: &str, expr: Expr) -> Expr {
-        match expr {
-            expr if is_normal(&expr) => expr,
-            Expr::Sequence(parts) => sequence(self.each(hint, parts)),
-            Expr::Choice(parts) => choice(self.each(hint, parts)),
-            Expr::Repeat(this) => {
-                let Repeat { body, min, max } = *this;
+        if self.is_normal(expr) {
+            return expr;
+        }
+        match self.kind(expr) {
+            Kind::Sequence(parts) => {
+                let parts = self.each(hint, &parts);
+                self.sequence(&parts)
+            }
+            Kind::Choice(parts) => {
+                let parts = self.each(hint, &parts);
+                self.choice(&parts)
+            }
+            Kind::Repeat(Repeat { body, min, max }) => {
                 let body = self.normal(hint, body);
                 self.repetition(hint, body, min, max)
             }
-            expr => expr,
+            Kind::Text(_) | Kind::Class(_) | Kind::Rule(_) => expr,
         }
     }
 
-    fn each(&mut self, hint: &str, parts: Vec<Expr>) -> Vec<Expr> {
-        parts.into_iter().map(|part| self.normal(hint, part)).list()
+    fn each(&mut self, hint: &str, parts: &[Expr]) -> Vec<Expr> {
+        parts.iter().map(|part| self.normal(hint, *part)).list()
     }
 
     fn repetition(&mut self, hint: &str, body: Expr, min: u32, max: Option<u32>) -> Expr {
-        let body = if stays_inline(&body, min, max) { body } else { self.intern(&format!("{hint}-item"), body).into() };
+        let inline = self.stays_inline(body, min, max);
+        let body = if inline { body } else { self.intern(&format!("{hint}-item"), body).into() };
         let more = max.map(|max| max.saturating_sub(min));
-        match more {
-            _ if min.max(max.unwrap_or(0)) <= MAX_REPETITION => repeat(body, min, max),
-            Some(more) if more <= MAX_COUNT => {
-                let exactly = self.exactly(hint, &body, min);
-                sequence([exactly, self.up_to(hint, &body, more)])
-            }
-            _ => sequence([self.exactly(hint, &body, min), repeat(body, 0, None)]),
-        }
+        let (first, rest) = match more {
+            _ if min.max(max.unwrap_or(0)) <= MAX_REPETITION => return self.repeat(body, min, max),
+            Some(more) if more <= MAX_COUNT => (self.exactly(hint, body, min), self.up_to(hint, body, more)),
+            _ => (self.exactly(hint, body, min), self.many(body)),
+        };
+        self.sequence(&[first, rest])
     }
 
     /// The body exactly `count` times: chunks, chunks of chunks, and the rest.
-    fn exactly(&mut self, hint: &str, body: &Expr, count: u32) -> Expr {
+    fn exactly(&mut self, hint: &str, body: Expr, count: u32) -> Expr {
         if count <= MAX_REPETITION {
-            return repeat(body.clone(), count, Some(count));
+            return self.repeat(body, count, Some(count));
         }
-        let chunk = self.intern(&format!("{hint}-chunk"), repeat(body.clone(), CHUNK, Some(CHUNK)));
-        let chunks = self.exactly(hint, &chunk.into(), count / CHUNK);
-        sequence([chunks, repeat(body.clone(), count % CHUNK, Some(count % CHUNK))])
+        let chunk = self.chunk(hint, body);
+        let chunks = self.exactly(hint, chunk.into(), count / CHUNK);
+        self.sequence(&[chunks, self.repeat(body, count % CHUNK, Some(count % CHUNK))])
+    }
+
+    fn chunk(&mut self, hint: &str, body: Expr) -> RuleId {
+        self.intern(&format!("{hint}-chunk"), self.repeat(body, CHUNK, Some(CHUNK)))
     }
 
     /// The body at most `count` times: less than a chunk, or a chunk and at most the rest.
-    fn up_to(&mut self, hint: &str, body: &Expr, count: u32) -> Expr {
+    fn up_to(&mut self, hint: &str, body: Expr, count: u32) -> Expr {
         if count <= MAX_REPETITION {
-            return repeat(body.clone(), 0, Some(count));
+            return self.repeat(body, 0, Some(count));
         }
-        let chunk = self.intern(&format!("{hint}-chunk"), repeat(body.clone(), CHUNK, Some(CHUNK)));
-        let less = self.intern(&format!("{hint}-less"), repeat(body.clone(), 0, Some(CHUNK - 1)));
-        let mut all = repeat(body.clone(), 0, Some(count % CHUNK));
+        let chunk = self.chunk(hint, body);
+        let less = self.intern(&format!("{hint}-less"), self.repeat(body, 0, Some(CHUNK - 1)));
+        let mut all = self.repeat(body, 0, Some(count % CHUNK));
         for _ in 0..count / CHUNK {
-            all = self.intern(&format!("{hint}-up-to"), choice([less.into(), sequence([chunk.into(), all])])).into();
+            let more = self.sequence(&[chunk.into(), all]);
+            all = self.intern(&format!("{hint}-up-to"), self.choice(&[less.into(), more])).into();
         }
         all
     }
-}
 
-/// The rules that an expression uses, in order.
-fn references(expr: &Expr, into: &mut Vec<RuleId>) {
-    match expr {
-        Expr::Rule(rule) => into.push(*rule),
-        Expr::Sequence(parts) | Expr::Choice(parts) => parts.iter().for_each(|part| references(part, into)),
-        Expr::Repeat(this) => references(&this.body, into),
-        Expr::Text(_) | Expr::Class(_) => {}
-    }
-}
-
-/// Whether an expression matches some text, if the rules in `good` do.
-fn matches_with(expr: &Expr, good: &Set<RuleId>) -> bool {
-    match expr {
-        Expr::Text(_) => true,
-        Expr::Class(class) => !class.is_empty(),
-        Expr::Rule(rule) => good.contains(rule),
-        Expr::Sequence(parts) => parts.iter().all(|part| matches_with(part, good)),
-        Expr::Choice(parts) => parts.iter().any(|part| matches_with(part, good)),
-        Expr::Repeat(this) => this.min == 0 || matches_with(&this.body, good),
-    }
-}
-
-/// Whether a repeated body is written in place instead of as a rule.
-fn stays_inline(body: &Expr, min: u32, max: Option<u32>) -> bool {
-    let counted = min > 1 || max.is_some_and(|max| max > 1);
-    match body {
-        Expr::Class(_) | Expr::Rule(_) => true,
-        Expr::Text(text) => !counted || text.chars().nth(1).is_none(),
-        body => !counted && weight(body) <= LIGHT,
-    }
-}
-
-/// Whether an expression is already in a form that llama.cpp accepts.
-fn is_normal(expr: &Expr) -> bool {
-    match expr {
-        Expr::Text(_) | Expr::Class(_) | Expr::Rule(_) => true,
-        Expr::Sequence(parts) => {
-            let mut text = false;
-            parts.len() != 1
-                && parts.iter().all(|part| {
-                    let apart = match part {
-                        Expr::Sequence(_) => false,
-                        Expr::Text(empty) if empty.is_empty() => false,
-                        Expr::Text(_) => !std::mem::replace(&mut text, true),
-                        Expr::Choice(none) if none.is_empty() => false,
-                        _ => {
-                            text = false;
-                            true
-                        }
-                    };
-                    apart && is_normal(part)
-                })
-        }
-        Expr::Choice(parts) => {
-            // `choice` has already removed equal alternatives.
-            parts.len() != 1 && parts.iter().all(|part| !matches!(part, Expr::Choice(_)) && is_normal(part))
-        }
-        Expr::Repeat(this) => {
-            let Repeat { body, min, max } = &**this;
-            let trivial = body.is_empty() || *max == Some(0) || (*min, *max) == (1, Some(1));
-            !trivial
-                && (*min).max(max.unwrap_or(0)) <= MAX_REPETITION
-                && stays_inline(body, *min, *max)
-                && is_normal(body)
+    /// The rules that an expression uses, in order.
+    fn references(&self, expr: Expr, into: &mut Vec<RuleId>) {
+        match self.kind(expr) {
+            Kind::Rule(rule) => into.push(rule),
+            Kind::Sequence(parts) | Kind::Choice(parts) => parts.iter().for_each(|part| self.references(*part, into)),
+            Kind::Repeat(this) => self.references(this.body, into),
+            Kind::Text(_) | Kind::Class(_) => {}
         }
     }
-}
 
-/// The number of rules that llama.cpp makes of an expression in parentheses, at most.
-fn weight(expr: &Expr) -> u64 {
-    match expr {
-        Expr::Text(_) | Expr::Class(_) => 0,
-        // A rule that is used for the first time counts as well.
-        Expr::Rule(_) => 1,
-        Expr::Sequence(parts) | Expr::Choice(parts) => 1 + parts.iter().map(weight).sum::<u64>(),
-        Expr::Repeat(this) => 1 + weight(&this.body) + u64::from(this.max.unwrap_or(1).saturating_sub(this.min)),
+    /// Whether an expression matches some text, if the rules in `good` do.
+    fn matches_with(&self, expr: Expr, good: &Set<RuleId>) -> bool {
+        match self.kind(expr) {
+            Kind::Text(_) => true,
+            Kind::Class(class) => !class.is_empty(),
+            Kind::Rule(rule) => good.contains(&rule),
+            Kind::Sequence(parts) => parts.iter().all(|part| self.matches_with(*part, good)),
+            Kind::Choice(parts) => parts.iter().any(|part| self.matches_with(*part, good)),
+            Kind::Repeat(this) => this.min == 0 || self.matches_with(this.body, good),
+        }
+    }
+
+    /// Whether a repeated body is written in place instead of as a rule.
+    fn stays_inline(&self, body: Expr, min: u32, max: Option<u32>) -> bool {
+        let counted = min > 1 || max.is_some_and(|max| max > 1);
+        match self.kind(body) {
+            Kind::Class(_) | Kind::Rule(_) => true,
+            Kind::Text(text) => !counted || text.chars().nth(1).is_none(),
+            _ => !counted && self.weight(body) <= LIGHT,
+        }
+    }
+
+    /// Whether all repetitions in an expression have a form that llama.cpp accepts.
+    fn is_normal(&self, expr: Expr) -> bool {
+        match self.kind(expr) {
+            Kind::Text(_) | Kind::Class(_) | Kind::Rule(_) => true,
+            Kind::Sequence(parts) | Kind::Choice(parts) => parts.iter().all(|part| self.is_normal(*part)),
+            Kind::Repeat(Repeat { body, min, max }) => {
+                min.max(max.unwrap_or(0)) <= MAX_REPETITION && self.stays_inline(body, min, max) && self.is_normal(body)
+            }
+        }
+    }
+
+    /// The number of rules that llama.cpp makes of an expression in parentheses, at most.
+    fn weight(&self, expr: Expr) -> u64 {
+        match self.kind(expr) {
+            Kind::Text(_) | Kind::Class(_) => 0,
+            // A rule that is used for the first time counts as well.
+            Kind::Rule(_) => 1,
+            Kind::Sequence(parts) | Kind::Choice(parts) => 1 + parts.iter().map(|part| self.weight(*part)).sum::<u64>(),
+            Kind::Repeat(this) => {
+                1 + self.weight(this.body) + u64::from(this.max.unwrap_or(1).saturating_sub(this.min))
+            }
+        }
     }
 }
 
@@ -489,7 +465,6 @@ fn clean(hint: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{many, option, some, text};
     use super::*;
 
     #[test]
@@ -513,24 +488,28 @@ mod tests {
     #[test]
     fn equal_bodies_are_one_rule() {
         let mut builder = Builder::new();
-        let first = builder.rule("first", sequence([text("a"), text("b")]));
-        let second = builder.rule("second", text("ab"));
-        let third = builder.rule("third", text("ac"));
+        let first = builder.rule("first", builder.sequence(&[builder.text("a"), builder.text("b")]));
+        let second = builder.rule("second", builder.text("ab"));
+        let third = builder.rule("third", builder.text("ac"));
         assert_eq!(first, second);
         assert_ne!(first, third);
-        assert_eq!(builder.rule("alias", Expr::Rule(third)), third);
+        assert_eq!(builder.rule("alias", third), third);
         assert_eq!(builder.len(), 2);
     }
 
     #[test]
     fn a_grammar_has_what_its_root_needs() {
         let mut builder = Builder::new();
-        builder.rule("unused", text("x"));
+        builder.rule("unused", builder.text("x"));
         let list = builder.reserve("list");
-        let item = builder.rule_with_comment("item", "one\nof them", choice([text("i"), list.into()]));
-        builder.define(list, sequence([text("["), many(item), text("]")]));
+        let item = builder.rule_with_comment("item", "one\nof them", builder.choice(&[builder.text("i"), list.into()]));
+        builder.define(list, builder.sequence(&[builder.text("["), builder.many(item), builder.text("]")]));
         let nothing = builder.reserve("undefined");
-        let root = sequence([item.into(), option(nothing), option(sequence([text("a"), some(text("b"))]))]);
+        let root = builder.sequence(&[
+            item.into(),
+            builder.option(nothing),
+            builder.option(builder.sequence(&[builder.text("a"), builder.some(builder.text("b"))])),
+        ]);
         assert_eq!(
             builder.grammar(root),
             "root ::= item undefined? (\"a\" \"b\"+)?\n# one of them\nitem ::= \"i\" | list\nlist ::= \"[\" item* \"]\"\n\
@@ -540,32 +519,39 @@ mod tests {
 
     #[test]
     fn repetitions_stay_inside_the_limits() {
-        let ab = || text("ab");
+        let builder = Builder::new();
+        let ab = || builder.text("ab");
         for (expr, expected) in [
-            (repeat(text("a"), 0, Some(1999)), "root ::= \"a\"{0,1999}\n"),
-            (repeat(text("a"), 2, None), "root ::= \"a\"{2,}\n"),
-            (repeat(ab(), 3, Some(3)), "root ::= root-item{3}\nroot-item ::= \"ab\"\n"),
-            (many(ab()), "root ::= \"ab\"*\n"),
-            (option(choice([ab(), text("c")])), "root ::= (\"ab\" | \"c\")?\n"),
+            (builder.repeat(builder.text("a"), 0, Some(1999)), "root ::= \"a\"{0,1999}\n"),
+            (builder.repeat(builder.text("a"), 2, None), "root ::= \"a\"{2,}\n"),
+            (builder.repeat(ab(), 3, Some(3)), "root ::= root-item{3}\nroot-item ::= \"ab\"\n"),
+            (builder.many(ab()), "root ::= \"ab\"*\n"),
+            (builder.option(builder.choice(&[ab(), builder.text("c")])), "root ::= (\"ab\" | \"c\")?\n"),
             (
-                repeat(repeat(text("b"), 0, Some(50)), 0, Some(50)),
+                builder.repeat(builder.repeat(builder.text("b"), 0, Some(50)), 0, Some(50)),
                 "root ::= root-item{0,50}\nroot-item ::= \"b\"{0,50}\n",
             ),
-            (option(repeat(text("b"), 1, Some(50))), "root ::= root-item?\nroot-item ::= \"b\"{1,50}\n"),
-            (repeat(text("a"), 2500, None), "root ::= root-chunk{2} \"a\"{500} \"a\"*\nroot-chunk ::= \"a\"{1000}\n"),
             (
-                repeat(text("a"), 0, Some(2500)),
+                builder.option(builder.repeat(builder.text("b"), 1, Some(50))),
+                "root ::= root-item?\nroot-item ::= \"b\"{1,50}\n",
+            ),
+            (
+                builder.repeat(builder.text("a"), 2500, None),
+                "root ::= root-chunk{2} \"a\"{500} \"a\"*\nroot-chunk ::= \"a\"{1000}\n",
+            ),
+            (
+                builder.repeat(builder.text("a"), 0, Some(2500)),
                 "root ::= root-up-to-2\nroot-up-to-2 ::= root-less | root-chunk root-up-to\nroot-less ::= \"a\"{0,999}\n\
                  root-chunk ::= \"a\"{1000}\nroot-up-to ::= root-less | root-chunk \"a\"{0,500}\n",
             ),
-            (repeat(text("a"), 0, Some(MAX_COUNT + 1)), "root ::= \"a\"*\n"),
+            (builder.repeat(builder.text("a"), 0, Some(MAX_COUNT + 1)), "root ::= \"a\"*\n"),
             (
-                repeat(text("a"), u32::MAX, None),
+                builder.repeat(builder.text("a"), u32::MAX, None),
                 "root ::= root-chunk-3{4} root-chunk-2{294} root-chunk{967} \"a\"{295} \"a\"*\n\
                  root-chunk-3 ::= root-chunk-2{1000}\nroot-chunk-2 ::= root-chunk{1000}\nroot-chunk ::= \"a\"{1000}\n",
             ),
         ] {
-            assert_eq!(Builder::new().grammar(expr), expected);
+            assert_eq!(builder.clone().grammar(expr), expected);
         }
     }
 }

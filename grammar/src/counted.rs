@@ -12,7 +12,7 @@
 use super::schema::Count;
 use super::text_rules::class;
 use super::until::{CharSet, Stop, Transition, Until};
-use super::{Builder, Expr, RuleId, choice, option, repeat, sequence, text};
+use super::{Builder, Expr, RuleId};
 use crate::small::{List, Map};
 
 /// One text is counted exactly if that takes at most so many rules.
@@ -139,10 +139,11 @@ impl Exact {
         for (steps, rule) in steps.iter().zip(&rules) {
             let Some(rule) = rule else { continue };
             let alternatives = steps.iter().filter_map(|step| match step {
-                Step::To(chars, to) => rules[*to].map(|to| sequence([class(chars), to.into()])),
-                Step::End(char) => Some(char.map_or(Expr::EMPTY, |char| text(char.to_string()))),
+                Step::To(chars, to) => rules[*to].map(|to| builder.sequence(&[class(builder, chars), to.into()])),
+                Step::End(char) => Some(char.map_or(Expr::EMPTY, |char| builder.char(char))),
             });
-            builder.define(*rule, choice(alternatives));
+            let alternatives = alternatives.list();
+            builder.define(*rule, builder.choice(&alternatives));
         }
         Some((*rules.first()?)?.into())
     }
@@ -246,20 +247,20 @@ fn rounds(builder: &mut Builder, name: &str, between: &Between<'_>, most: u32) -
     let until = Until::new(&between.stops);
     let round = part(builder, &format!("{name}-part"), &until, true)?;
     let end = part(builder, &format!("{name}-end"), &until, false)?;
-    let layout = between.after.chars().map(|char| option(text(char.to_string())));
+    let mut all: Vec<Expr> = between.after.chars().map(|char| builder.option(builder.char(char))).list();
     // Before the end it cannot be told from the text.
     let before = between.before.iter().map(|before| length(before)).max().unwrap_or(0);
     let most = most.saturating_add(before);
-    let all = sequence(layout.chain([repeat(round, 0, Some(most)), end.into()]));
-    Some(builder.rule(name, all).into())
+    all.extend([builder.repeat(round, 0, Some(most)), end.into()]);
+    Some(builder.rule(name, builder.sequence(&all)).into())
 }
 
 /// The rule of a way through the automaton from its first state: to this state again, or else to the end of the text.
 fn part(builder: &mut Builder, name: &str, until: &Until, again: bool) -> Option<RuleId> {
     let steps = until.states.iter().map(|state| {
         let steps = state.transitions.iter().filter_map(|transition| match transition {
-            Transition::Char(chars, next) => Some((class(chars), Some(*next))),
-            Transition::Stop(char, _) => (!again).then(|| (text(char.to_string()), None)),
+            Transition::Char(chars, next) => Some((class(builder, chars), Some(*next))),
+            Transition::Stop(char, _) => (!again).then(|| (builder.char(*char), None)),
             Transition::Peek(_) => (!again).then_some((Expr::EMPTY, None)),
         });
         // A way to the end does not come back.
@@ -278,10 +279,10 @@ fn part(builder: &mut Builder, name: &str, until: &Until, again: bool) -> Option
         let Some(rule) = rule else { continue };
         let alternatives = steps.into_iter().filter_map(|(expr, next)| match next {
             next if ends(&next) => Some(expr),
-            next => rules[next?].map(|rule| sequence([expr, rule.into()])),
+            next => rules[next?].map(|rule| builder.sequence(&[expr, rule.into()])),
         });
         let alternatives: Vec<Expr> = alternatives.list();
-        builder.define(*rule, choice(alternatives));
+        builder.define(*rule, builder.choice(&alternatives));
     }
     rules.first().copied().flatten()
 }

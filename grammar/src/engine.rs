@@ -47,7 +47,7 @@ fn for_llguidance(request: Request<'_>) -> Written {
 }
 
 /// The grammar for an engine: which special tokens it can name, and how it is written.
-fn make(request: Request<'_>, names: fn(&SpecialToken) -> bool, write: fn(&Builder, &Expr) -> String) -> Written {
+fn make(request: Request<'_>, names: fn(&SpecialToken) -> bool, write: fn(&Builder, Expr) -> String) -> Written {
     let Request { program, state, read, rest, limits, special_tokens } = request;
     let tokens = Tokens::new(special_tokens, names);
     let folded = (!tokens.is_empty()).then(|| tokens.folded(program));
@@ -56,11 +56,11 @@ fn make(request: Request<'_>, names: fn(&SpecialToken) -> bool, write: fn(&Build
     let (made, values) = Turn::new(program, limits).whole(state, &tokens.fold(read));
     let (mut builder, root) = complete(made, &values)?;
     let root = builder.after(root, &tokens.fold(rest));
-    if root == Expr::Choice(Vec::new()) {
+    if root == Expr::NOTHING {
         return Err(GrammarError::Nothing);
     }
     builder.set_tokens(tokens);
-    Ok((write(&builder, &root), values))
+    Ok((write(&builder, root), values))
 }
 
 /// The rules of a turn, if some text fits them.
@@ -68,5 +68,5 @@ pub(super) fn complete(made: Made, values: &Values) -> Result<(Builder, Expr), G
     if let Some((tool, error)) = &values.error {
         return Err(GrammarError::Schema(tool.clone(), error.clone()));
     }
-    made.filter(|(_, root)| *root != Expr::Choice(Vec::new())).ok_or(GrammarError::Nothing)
+    made.filter(|(_, root)| *root != Expr::NOTHING).ok_or(GrammarError::Nothing)
 }

@@ -2,7 +2,7 @@
 //!
 //! It must not know what the rules mean. Each character of a text and of a class is replaced by its escape.
 
-use super::{Builder, Class, Expr, Repeat, RuleId, choice, repeat, sequence, text};
+use super::{Builder, Class, Expr, Kind, Repeat, RuleId};
 use crate::small::{List, Map, json_text};
 
 /// The rules that were escaped so far, each with its copy.
@@ -13,43 +13,44 @@ pub(super) struct Escaped {
 
 impl Escaped {
     /// A JSON string whose text is what `json` matches.
-    pub(super) fn string(&mut self, builder: &mut Builder, json: &Expr) -> Expr {
+    pub(super) fn string(&mut self, builder: &mut Builder, json: Expr) -> Expr {
         let mut pending = Vec::new();
         let inside = self.expr(builder, json, &mut pending);
         while let Some((rule, copy)) = pending.pop() {
-            if let Some(expr) = builder.get(rule).and_then(|rule| rule.expr.clone()) {
-                let expr = self.expr(builder, &expr, &mut pending);
+            if let Some(expr) = builder.get(rule).and_then(|rule| rule.expr) {
+                let expr = self.expr(builder, expr, &mut pending);
                 builder.define(copy, expr);
             }
         }
-        sequence([text("\""), inside, text("\"")])
+        let quote = builder.text("\"");
+        builder.sequence(&[quote, inside, quote])
     }
 
     /// The escaped form of an expression. Rules that it uses and that have no copy yet are added to `pending`.
-    fn expr(&mut self, builder: &mut Builder, expr: &Expr, pending: &mut Vec<(RuleId, RuleId)>) -> Expr {
-        match expr {
-            Expr::Text(plain) => text(escape(plain)),
-            Expr::Class(class) => escaped_class(class),
-            Expr::Rule(rule) => match self.copies.get(rule) {
-                Some(copy) => Expr::Rule(*copy),
+    fn expr(&mut self, builder: &mut Builder, expr: Expr, pending: &mut Vec<(RuleId, RuleId)>) -> Expr {
+        match builder.kind(expr) {
+            Kind::Text(plain) => builder.text(escape(&plain)),
+            Kind::Class(class) => escaped_class(builder, &class),
+            Kind::Rule(rule) => match self.copies.get(&rule) {
+                Some(copy) => (*copy).into(),
                 None => {
-                    let copy = builder.reserve(&format!("text-{}", builder.name(*rule)));
-                    self.copies.insert(*rule, copy);
-                    pending.push((*rule, copy));
-                    Expr::Rule(copy)
+                    let copy = builder.reserve(&format!("text-{}", builder.name(rule)));
+                    self.copies.insert(rule, copy);
+                    pending.push((rule, copy));
+                    copy.into()
                 }
             },
-            Expr::Sequence(parts) => {
-                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, part, pending)).list();
-                sequence(parts)
+            Kind::Sequence(parts) => {
+                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, *part, pending)).list();
+                builder.sequence(&parts)
             }
-            Expr::Choice(parts) => {
-                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, part, pending)).list();
-                choice(parts)
+            Kind::Choice(parts) => {
+                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, *part, pending)).list();
+                builder.choice(&parts)
             }
-            Expr::Repeat(this) => {
-                let Repeat { body, min, max } = &**this;
-                repeat(self.expr(builder, body, pending), *min, *max)
+            Kind::Repeat(Repeat { body, min, max }) => {
+                let body = self.expr(builder, body, pending);
+                builder.repeat(body, min, max)
             }
         }
     }
@@ -59,18 +60,23 @@ impl Escaped {
 const ESCAPED: [(char, char); 3] = [('\0', '\u{1f}'), ('"', '"'), ('\\', '\\')];
 
 /// The code points of a class: those that a string contains as they are, and the escapes of the others.
-fn escaped_class(class: &Class) -> Expr {
-    let escaped = class.intersect(&Class::ranges(ESCAPED));
+fn escaped_class(builder: &Builder, class: &Class) -> Expr {
+    let escaped = class.intersect(&Class::ranges(&ESCAPED));
     if escaped.is_empty() {
-        return class.clone().into();
+        return builder.class(class.clone());
     }
     let plain = match class.is_negated() {
-        true => Class::ranges(class.as_ranges().iter().copied().chain(ESCAPED)).negate(),
-        false => class.intersect(&Class::ranges(ESCAPED).negate()),
+        true => Class::ranges(&[class.as_ranges(), &ESCAPED].concat()).negate(),
+        false => class.intersect(&Class::ranges(&ESCAPED).negate()),
     };
-    let escapes =
-        escaped.as_ranges().iter().flat_map(|&(first, last)| first..=last).map(|char| text(escape(&char.to_string())));
-    choice((!plain.is_empty()).then(|| plain.into()).into_iter().chain(escapes))
+    let mut alternatives = Vec::new();
+    if !plain.is_empty() {
+        alternatives.push(builder.class(plain));
+    }
+    for char in escaped.as_ranges().iter().flat_map(|&(first, last)| first..=last) {
+        alternatives.push(builder.text(escape(char.encode_utf8(&mut [0; 4]))));
+    }
+    builder.choice(&alternatives)
 }
 
 /// A text as it stands in a JSON string.
@@ -81,24 +87,25 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::many;
     use super::*;
 
     #[test]
     fn a_rule_is_escaped_once_and_may_use_itself() {
         let mut builder = Builder::new();
         let list = builder.reserve("list");
-        let quoted = sequence([text("\"\n"), many(Class::of(['"']).negate()), list.into()]);
-        builder.define(list, choice([text("[]"), quoted]));
+        let quoted = builder.sequence(&[builder.text("\"\n"), builder.many(Class::of(&['"']).negate()), list.into()]);
+        builder.define(list, builder.choice(&[builder.text("[]"), quoted]));
         let mut escaped = Escaped::default();
-        let one = escaped.string(&mut builder, &list.into());
-        let other = escaped.string(&mut builder, &sequence([list.into(), Class::of(['a', '\\']).into()]));
+        let one = escaped.string(&mut builder, list.into());
+        let two = builder.sequence(&[list.into(), builder.class(Class::of(&['a', '\\']))]);
+        let other = escaped.string(&mut builder, two);
+        let root = builder.choice(&[one, other]);
         let control: String = (0..0x20_u8)
             .map(|byte| escape(&char::from(byte).to_string()))
             .map(|escape| format!(" | \"{}\"", escape.replace('\\', "\\\\")))
             .collect();
         assert_eq!(
-            builder.grammar(choice([one, other])),
+            builder.grammar(root),
             format!(
                 "root ::= \"\\\"\" text-list \"\\\"\" | \"\\\"\" text-list ([a] | \"\\\\\\\\\") \"\\\"\"\n\
                  text-list ::= \"[]\" | \"\\\\\\\"\\\\n\" ([^\\x00-\\x1F\"\\\\]{control} | \"\\\\\\\\\")* text-list\n"

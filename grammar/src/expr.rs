@@ -1,28 +1,36 @@
-//! The expressions of a grammar's rules: a tree of plain data. The limits of llama.cpp are not known here; the builder
-//! handles them.
+//! The expressions of a grammar's rules. The limits of llama.cpp are not known here; the builder handles them.
+//!
+//! A [`Builder`] makes each expression once. An [`Expr`] is its number, so that it is copied, compared and dropped at no cost.
 
-use super::RuleId;
+use std::sync::Arc;
+
+use super::{Builder, RuleId};
 use crate::small::{self, List, Set};
 
-/// What a rule, or a part of one, matches.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub enum Expr {
-    /// This text.
-    Text(String),
+/// What a rule, or a part of one, matches. It belongs to the [`Builder`] that made it; equal expressions of a builder are the
+/// same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Expr(u32);
+
+/// What an expression is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// This text, which is not empty.
+    Text(Arc<str>),
     /// One code point of a class.
-    Class(Class),
+    Class(Arc<Class>),
     /// What another rule matches.
     Rule(RuleId),
     /// All of these, one after the other. An empty sequence matches the empty text.
-    Sequence(Vec<Expr>),
+    Sequence(Arc<[Expr]>),
     /// One of these. An empty choice matches nothing.
-    Choice(Vec<Expr>),
+    Choice(Arc<[Expr]>),
     /// An expression repeated.
-    Repeat(Box<Repeat>),
+    Repeat(Repeat),
 }
 
 /// An expression several times over.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Repeat {
     /// What is repeated. If there is no maximum, it must not match the empty text: llama.cpp reports that as left
     /// recursion.
@@ -33,166 +41,181 @@ pub struct Repeat {
     pub max: Option<u32>,
 }
 
-// Not derived: a derived one is inlined, and compiled again in each part of the crate.
-impl Clone for Expr {
-    #[inline(never)]
-    fn clone(&self) -> Self {
-        match self {
-            Self::Text(text) => Self::Text(text.clone()),
-            Self::Class(class) => Self::Class(class.clone()),
-            Self::Rule(rule) => Self::Rule(*rule),
-            Self::Sequence(parts) => Self::Sequence(parts.clone()),
-            Self::Choice(parts) => Self::Choice(parts.clone()),
-            Self::Repeat(this) => Self::Repeat(this.clone()),
-        }
-    }
-}
+/// The numbers of rules have this bit, those of other expressions do not.
+const RULE: u32 = 1 << 31;
 
 impl Expr {
     /// The empty text.
-    pub const EMPTY: Self = Self::Sequence(Vec::new());
+    pub const EMPTY: Self = Self(0);
 
-    /// Whether this is the empty text itself. A rule that can match the empty text does not count.
-    pub fn is_empty(&self) -> bool {
-        match self {
-            Self::Text(text) => text.is_empty(),
-            Self::Sequence(parts) => parts.is_empty(),
-            _ => false,
-        }
-    }
-}
-
-impl From<&str> for Expr {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Expr {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<Class> for Expr {
-    fn from(class: Class) -> Self {
-        Self::Class(class)
-    }
+    /// A choice of nothing, which matches no text.
+    pub const NOTHING: Self = Self(1);
 }
 
 impl From<RuleId> for Expr {
     fn from(rule: RuleId) -> Self {
-        Self::Rule(rule)
+        Self(rule.0 | RULE)
     }
 }
 
-/// This text.
-// Not inlined, like the next functions: they are called from some hundred places.
-#[inline(never)]
-pub fn text(text: impl Into<String>) -> Expr {
-    Expr::Text(text.into())
+/// What can be a part of an expression.
+pub trait Part {
+    /// The expression.
+    fn part(self, builder: &Builder) -> Expr;
 }
 
-/// All of these, one after the other. Nested sequences are flattened and neighbouring texts joined. If a part matches
-/// nothing, the result matches nothing.
-#[inline(never)]
-pub fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
-    let mut flat = Vec::new();
-    for part in parts {
-        append(&mut flat, part);
-    }
-    sequence_of(flat)
-}
-
-/// Appends a part, without the sequence around it.
-fn append(flat: &mut Vec<Expr>, part: Expr) {
-    match (flat.last_mut(), part) {
-        (_, Expr::Sequence(inner)) => inner.into_iter().for_each(|part| append(flat, part)),
-        (_, Expr::Text(text)) if text.is_empty() => {}
-        (Some(Expr::Text(before)), Expr::Text(text)) => before.push_str(&text),
-        (_, part) => flat.push(part),
+impl Part for Expr {
+    fn part(self, _: &Builder) -> Expr {
+        self
     }
 }
 
-fn sequence_of(mut flat: Vec<Expr>) -> Expr {
-    if flat.contains(&Expr::Choice(Vec::new())) {
-        return Expr::Choice(Vec::new());
-    }
-    match flat.len() {
-        1 => flat.pop().unwrap_or(Expr::EMPTY),
-        _ => Expr::Sequence(flat),
+impl Part for RuleId {
+    fn part(self, _: &Builder) -> Expr {
+        self.into()
     }
 }
 
-/// One of these. Nested choices are flattened; of equal alternatives the first stays.
-#[inline(never)]
-pub fn choice(alternatives: impl IntoIterator<Item = Expr>) -> Expr {
-    choice_of(alternatives.into_iter().list())
+impl Part for Class {
+    fn part(self, builder: &Builder) -> Expr {
+        builder.class(self)
+    }
 }
 
-fn choice_of(alternatives: Vec<Expr>) -> Expr {
-    /// From this number on, equal alternatives are found by their hashes.
-    const MANY: usize = 16;
-    let mut flat: Vec<Expr> = Vec::with_capacity(alternatives.len());
-    for alternative in alternatives {
-        match alternative {
-            Expr::Choice(inner) => flat.extend(inner),
-            alternative => flat.push(alternative),
+/// The expressions of a builder, each once.
+#[derive(Clone, Debug)]
+pub struct Exprs(Set<Kind>);
+
+impl Default for Exprs {
+    fn default() -> Self {
+        let nothing = Vec::new();
+        Self([Kind::Sequence(nothing.as_slice().into()), Kind::Choice(nothing.into())].into_iter().collect())
+    }
+}
+
+impl Builder {
+    /// What an expression is made of.
+    #[inline(never)]
+    pub fn kind(&self, expr: Expr) -> Kind {
+        if expr.0 & RULE != 0 {
+            return Kind::Rule(RuleId(expr.0 & !RULE));
+        }
+        self.exprs.borrow().0.get(expr.0 as usize).cloned().unwrap_or_else(|| Kind::Choice(Vec::new().into()))
+    }
+
+    /// The parts of a sequence. Another expression is its own only part.
+    pub(super) fn parts(&self, expr: Expr) -> Arc<[Expr]> {
+        if let Kind::Sequence(parts) = self.kind(expr) { parts } else { [expr].into() }
+    }
+
+    /// The alternatives of a choice. Another expression is its own only alternative.
+    pub(super) fn alternatives(&self, expr: Expr) -> Arc<[Expr]> {
+        if let Kind::Choice(all) = self.kind(expr) { all } else { [expr].into() }
+    }
+
+    #[inline(never)]
+    fn expr(&self, kind: Kind) -> Expr {
+        Expr(u32::try_from(self.exprs.borrow_mut().0.place(kind)).unwrap_or(u32::MAX))
+    }
+
+    /// This text.
+    #[inline]
+    pub fn text(&self, text: impl AsRef<str>) -> Expr {
+        self.text_of(text.as_ref())
+    }
+
+    // Not inlined, like the next functions: they are called from some hundred places.
+    #[inline(never)]
+    fn text_of(&self, text: &str) -> Expr {
+        if text.is_empty() { Expr::EMPTY } else { self.expr(Kind::Text(text.into())) }
+    }
+
+    /// This character.
+    #[inline(never)]
+    pub fn char(&self, char: char) -> Expr {
+        self.text_of(char.encode_utf8(&mut [0; 4]))
+    }
+
+    /// One code point of a class.
+    #[inline(never)]
+    pub fn class(&self, class: Class) -> Expr {
+        self.expr(Kind::Class(class.into()))
+    }
+
+    /// All of these, one after the other. Nested sequences are flattened and neighbouring texts joined. If a part matches
+    /// nothing, the result matches nothing.
+    #[inline(never)]
+    pub fn sequence(&self, parts: &[Expr]) -> Expr {
+        let mut flat = Vec::with_capacity(parts.len());
+        for &part in parts {
+            self.append(&mut flat, part);
+        }
+        match flat.as_slice() {
+            all if all.contains(&Expr::NOTHING) => Expr::NOTHING,
+            [only] => *only,
+            all => self.expr(Kind::Sequence(all.into())),
         }
     }
-    if flat.len() < MANY {
-        let mut at = 0;
-        while at < flat.len() {
-            if flat[..at].contains(&flat[at]) {
-                flat.remove(at);
-            } else {
-                at += 1;
+
+    /// Appends a part, without the sequence around it.
+    fn append(&self, flat: &mut Vec<Expr>, part: Expr) {
+        match self.kind(part) {
+            Kind::Sequence(inner) => inner.iter().for_each(|part| self.append(flat, *part)),
+            Kind::Text(text) => match flat.last_mut().map(|last| (self.kind(*last), last)) {
+                Some((Kind::Text(before), last)) => *last = self.text([&*before, &*text].concat()),
+                _ => flat.push(part),
+            },
+            _ => flat.push(part),
+        }
+    }
+
+    /// One of these. Nested choices are flattened; of equal alternatives the first stays.
+    #[inline(never)]
+    pub fn choice(&self, alternatives: &[Expr]) -> Expr {
+        let mut flat: Vec<Expr> = Vec::with_capacity(alternatives.len());
+        for &alternative in alternatives {
+            match self.kind(alternative) {
+                Kind::Choice(inner) => flat.extend_from_slice(&inner),
+                _ => flat.push(alternative),
             }
         }
-    } else {
         let mut seen = Set::new();
-        let first: Vec<bool> = flat.iter().map(|one| seen.insert(one)).list();
-        let mut first = first.into_iter();
-        flat.retain(|_| first.next().unwrap_or(true));
-    }
-    match flat.len() {
-        1 => flat.pop().unwrap_or(Expr::EMPTY),
-        _ => Expr::Choice(flat),
-    }
-}
-
-/// From `min` to `max` times.
-#[inline(never)]
-pub fn repeat(body: impl Into<Expr>, min: u32, max: Option<u32>) -> Expr {
-    let body = body.into();
-    match (min, max) {
-        (_, Some(0)) => Expr::EMPTY,
-        (1, Some(1)) => body,
-        _ if body.is_empty() => body,
-        _ if body == Expr::Choice(Vec::new()) => {
-            if min == 0 {
-                Expr::EMPTY
-            } else {
-                body
-            }
+        flat.retain(|one| seen.insert(*one));
+        match flat.as_slice() {
+            [only] => *only,
+            all => self.expr(Kind::Choice(all.into())),
         }
-        _ => Expr::Repeat(Box::new(Repeat { body, min, max: max.map(|max| max.max(min)) })),
     }
-}
 
-/// Once or not at all.
-pub fn option(body: impl Into<Expr>) -> Expr {
-    repeat(body, 0, Some(1))
-}
+    /// From `min` to `max` times.
+    #[inline]
+    pub fn repeat(&self, body: impl Part, min: u32, max: Option<u32>) -> Expr {
+        self.repeated(body.part(self), min, max)
+    }
 
-/// Any number of times.
-pub fn many(body: impl Into<Expr>) -> Expr {
-    repeat(body, 0, None)
-}
+    #[inline(never)]
+    fn repeated(&self, body: Expr, min: u32, max: Option<u32>) -> Expr {
+        match (body, min, max) {
+            (_, _, Some(0)) | (Expr::EMPTY, ..) | (Expr::NOTHING, 0, _) => Expr::EMPTY,
+            (_, 1, Some(1)) | (Expr::NOTHING, ..) => body,
+            _ => self.expr(Kind::Repeat(Repeat { body, min, max: max.map(|max| max.max(min)) })),
+        }
+    }
 
-/// Once or more.
-pub fn some(body: impl Into<Expr>) -> Expr {
-    repeat(body, 1, None)
+    /// Once or not at all.
+    pub fn option(&self, body: impl Part) -> Expr {
+        self.repeat(body, 0, Some(1))
+    }
+
+    /// Any number of times.
+    pub fn many(&self, body: impl Part) -> Expr {
+        self.repeat(body, 0, None)
+    }
+
+    /// Once or more.
+    pub fn some(&self, body: impl Part) -> Expr {
+        self.repeat(body, 1, None)
+    }
 }
 
 /// A set of code points: those in the ranges, or all others.
@@ -206,11 +229,8 @@ pub struct Class {
 impl Class {
     /// The code points in these ranges (first and last of each). A range whose end is before its start is empty.
     #[inline(never)]
-    pub fn ranges(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
-        Self::of_ranges(ranges.into_iter().list())
-    }
-
-    fn of_ranges(mut sorted: Vec<(char, char)>) -> Self {
+    pub fn ranges(ranges: &[(char, char)]) -> Self {
+        let mut sorted = ranges.to_vec();
         sorted.retain(|(first, last)| first <= last);
         small::sort(&mut sorted);
         let mut ranges: Vec<(char, char)> = Vec::with_capacity(sorted.len());
@@ -225,13 +245,13 @@ impl Class {
 
     /// These code points.
     #[inline(never)]
-    pub fn of(characters: impl IntoIterator<Item = char>) -> Self {
-        Self::ranges(characters.into_iter().map(|character| (character, character)))
+    pub fn of(characters: &[char]) -> Self {
+        Self::ranges(&characters.iter().map(|&character| (character, character)).list())
     }
 
     /// Any code point but NUL. A sampler never writes NUL.
     pub fn any() -> Self {
-        Self::of(['\0']).negate()
+        Self::of(&['\0']).negate()
     }
 
     /// All code points that are not in this class.
@@ -311,46 +331,60 @@ mod tests {
 
     #[test]
     fn classes_are_sets() {
-        let letters = Class::ranges([('p', 'z'), ('a', 'm'), ('n', 'o'), ('z', 'a'), ('b', 'c')]);
-        assert_eq!(letters, Class::ranges([('a', 'z')]));
-        assert_eq!(Class::ranges([('\u{D7FF}', '\u{D7FF}'), ('\u{E000}', '\u{E000}')]).as_ranges().len(), 1);
+        let letters = Class::ranges(&[('p', 'z'), ('a', 'm'), ('n', 'o'), ('z', 'a'), ('b', 'c')]);
+        assert_eq!(letters, Class::ranges(&[('a', 'z')]));
+        assert_eq!(Class::ranges(&[('\u{D7FF}', '\u{D7FF}'), ('\u{E000}', '\u{E000}')]).as_ranges().len(), 1);
         for (class, inside, outside) in [
             (letters.clone(), "amnz", "A{`"),
             (letters.clone().negate(), "A{`\0\u{10FFFF}", "amnz"),
             (Class::any(), "a\u{10FFFF}", "\0"),
             (Class::any().negate(), "\0", "a"),
-            (letters.intersect(&Class::of(['a', 'é', 'b'])), "ab", "éc"),
-            (Class::of(['x']).negate().intersect(&Class::ranges([('w', 'y')])), "wy", "xvz"),
-            (Class::of(['x']).negate().intersect(&Class::of(['y', 'z']).negate()), "w\0", "xyz"),
+            (letters.intersect(&Class::of(&['a', 'é', 'b'])), "ab", "éc"),
+            (Class::of(&['x']).negate().intersect(&Class::ranges(&[('w', 'y')])), "wy", "xvz"),
+            (Class::of(&['x']).negate().intersect(&Class::of(&['y', 'z']).negate()), "w\0", "xyz"),
         ] {
             assert!(inside.chars().all(|character| class.contains(character)), "{class:?} {inside}");
             assert!(!outside.chars().any(|character| class.contains(character)), "{class:?} {outside}");
         }
-        assert!(Class::of([]).is_empty() && Class::of([]).negate().negate().is_empty());
-        assert!(Class::ranges([('\0', char::MAX)]).negate().is_empty());
-        assert!(Class::of(['a']).intersect(&Class::of(['b'])).is_empty());
-        assert!(!Class::of([]).negate().is_empty());
+        assert!(Class::of(&[]).is_empty() && Class::of(&[]).negate().negate().is_empty());
+        assert!(Class::ranges(&[('\0', char::MAX)]).negate().is_empty());
+        assert!(Class::of(&['a']).intersect(&Class::of(&['b'])).is_empty());
+        assert!(!Class::of(&[]).negate().is_empty());
     }
 
     #[test]
     fn expressions_are_flat() {
-        let rule = Expr::Class(Class::of(['x']));
+        let builder = Builder::new();
+        let rule = builder.class(Class::of(&['x']));
+        let numbers = |count: u32| (0..count).map(|at| builder.text((at % 20).to_string())).collect::<Vec<_>>();
         for (expression, expected) in [
-            (sequence([text("a"), sequence([text("b"), rule.clone()])]), sequence([text("ab"), rule.clone()])),
-            (sequence([text("a"), Expr::EMPTY, text(""), text("b")]), text("ab")),
-            (sequence([]), Expr::EMPTY),
-            (sequence([rule.clone()]), rule.clone()),
-            (choice([text("a"), choice([text("b"), text("a")])]), choice([text("a"), text("b")])),
-            (choice((0..40).map(|at| text((at % 20).to_string()))), choice((0..20).map(|at| text(at.to_string())))),
-            (choice([text("a"), text("a")]), text("a")),
-            (repeat(text("a"), 1, Some(1)), text("a")),
-            (repeat(text("a"), 0, Some(0)), Expr::EMPTY),
-            (repeat(Expr::EMPTY, 0, None), Expr::EMPTY),
-            (sequence([text("a"), choice([])]), choice([])),
-            (choice([text("a"), sequence([choice([]), text("b")])]), text("a")),
-            (option(choice([])), Expr::EMPTY),
-            (some(choice([])), choice([])),
-            (repeat(text("a"), 5, Some(2)), repeat(text("a"), 5, Some(5))),
+            (
+                builder.sequence(&[builder.text("a"), builder.sequence(&[builder.text("b"), rule])]),
+                builder.sequence(&[builder.text("ab"), rule]),
+            ),
+            (
+                builder.sequence(&[builder.text("a"), Expr::EMPTY, builder.text(""), builder.text("b")]),
+                builder.text("ab"),
+            ),
+            (builder.sequence(&[]), Expr::EMPTY),
+            (builder.sequence(&[rule]), rule),
+            (
+                builder.choice(&[builder.text("a"), builder.choice(&[builder.text("b"), builder.text("a")])]),
+                builder.choice(&[builder.text("a"), builder.text("b")]),
+            ),
+            (builder.choice(&numbers(40)), builder.choice(&numbers(20))),
+            (builder.choice(&[builder.text("a"), builder.text("a")]), builder.text("a")),
+            (builder.repeat(builder.text("a"), 1, Some(1)), builder.text("a")),
+            (builder.repeat(builder.text("a"), 0, Some(0)), Expr::EMPTY),
+            (builder.repeat(Expr::EMPTY, 0, None), Expr::EMPTY),
+            (builder.sequence(&[builder.text("a"), builder.choice(&[])]), builder.choice(&[])),
+            (
+                builder.choice(&[builder.text("a"), builder.sequence(&[builder.choice(&[]), builder.text("b")])]),
+                builder.text("a"),
+            ),
+            (builder.option(builder.choice(&[])), Expr::EMPTY),
+            (builder.some(builder.choice(&[])), builder.choice(&[])),
+            (builder.repeat(builder.text("a"), 5, Some(2)), builder.repeat(builder.text("a"), 5, Some(5))),
         ] {
             assert_eq!(expression, expected);
         }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::until::{Stop, Transition, Until};
-use super::{Builder, Expr, RuleId, choice, sequence, text};
+use super::{Builder, Expr, RuleId};
 use crate::small::List as _;
 use crate::text_rules::class;
 
@@ -71,16 +71,17 @@ impl Builder {
         if let Some(rule) = self.kept(&purpose(from)) {
             return rule;
         }
-        let Some(free) = self.text(number) else { return self.reserve(name) };
+        let Some(free) = self.free_text(number) else { return self.reserve(name) };
         let rules: Vec<RuleId> = free.until.states.iter().map(|_| self.reserve(name)).list();
         for (at, (state, rule)) in free.until.states.iter().zip(&rules).enumerate() {
             let alternatives = state.transitions.iter().filter_map(|transition| match transition {
-                Transition::Char(chars, next) => Some(sequence([class(chars), rules[*next].into()])),
-                Transition::Stop(char, this) => (stop == Some(*this)).then(|| text(char.to_string())),
+                Transition::Char(chars, next) => Some(self.sequence(&[class(self, chars), rules[*next].into()])),
+                Transition::Stop(char, this) => (stop == Some(*this)).then(|| self.char(*char)),
                 Transition::Peek(this) => (stop == Some(*this)).then_some(Expr::EMPTY),
             });
             let end = (stop.is_none() && state.may_end).then_some(Expr::EMPTY);
-            self.define(*rule, choice(alternatives.chain(end)));
+            let alternatives = alternatives.chain(end).list();
+            self.define(*rule, self.choice(&alternatives));
             self.keep(&purpose(at), *rule);
             self.mark_text(*rule, TextPart { from: at, ..part });
         }

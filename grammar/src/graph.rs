@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-use super::{Builder, Expr, RuleId, choice, sequence};
+use super::{Builder, Expr, RuleId};
 use crate::small::{List, Map};
 
 /// The index of a node.
@@ -177,18 +177,18 @@ impl Writer<'_> {
         let graph = self.graph;
         let alternatives: Vec<Expr> =
             graph[id].alternatives.iter().map(|alternative| self.alternative(alternative, builder, depth)).list();
-        choice(alternatives)
+        builder.choice(&alternatives)
     }
 
     fn alternative(&mut self, alternative: &Alternative, builder: &mut Builder, depth: usize) -> Expr {
         let parts: Vec<Expr> = alternative
             .iter()
             .map(|piece| match piece {
-                Piece::Expr(expr) => expr.clone(),
+                Piece::Expr(expr) => *expr,
                 Piece::Node(id) => self.node(*id, builder, depth),
             })
             .list();
-        sequence(parts)
+        builder.sequence(&parts)
     }
 
     fn node(&mut self, id: NodeId, builder: &mut Builder, depth: usize) -> Expr {

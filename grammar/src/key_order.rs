@@ -4,68 +4,106 @@ use serde_json::{Map, Value};
 use unjinja_runtime::abi_3::KeyOrder;
 
 use super::subset::{Item, one_or_more};
-use super::{Builder, Expr, RuleId, choice, option, sequence};
+use super::{Builder, Expr, RuleId};
 use crate::small::{self, List};
 
 /// Up to so many named members may come in either order without two readings of one text. The number of alternatives
 /// grows with its square.
 const EITHER: usize = 16;
 
-/// The places of names in the sorted order, by their places among `names`. `None` if the template does not sort.
-pub(super) fn places(order: KeyOrder, names: &[&str]) -> Option<Vec<usize>> {
-    if order == KeyOrder::Given {
-        return None;
-    }
-    let key = |name: &&str| match order {
-        KeyOrder::SortedIgnoringCase => name.to_lowercase(),
-        KeyOrder::Sorted | KeyOrder::Given => (*name).to_owned(),
-    };
-    let keys: Vec<String> = names.iter().map(key).list();
-    let places = small::places(keys.len(), &|one, other| keys[one].cmp(&keys[other]));
-    Some(places)
+/// A sorted order in which a template writes keys. An application whose formats do not sort links none.
+pub(crate) trait Sorting {
+    /// The places of names in this order, by their places among `names`.
+    fn places(&self, names: &[&str]) -> Vec<usize>;
+
+    /// The value with all keys sorted. `None` if that is the same text. The value must not be nested deeply.
+    fn sorted(&self, value: &Value) -> Option<Value>;
+
+    /// One or more of the items, all required ones among them: in their own order and then any number of `extra`, or in this
+    /// order with `extra` anywhere. `None` if there is nothing that could be written.
+    fn either_order(
+        &self,
+        builder: &mut Builder,
+        hint: &str,
+        items: Vec<Item>,
+        extra: Option<Expr>,
+        between: Expr,
+    ) -> Option<Expr>;
 }
 
-/// The value with all keys sorted. `None` if that is the same text, or if the template does not sort. The value must not be
-/// nested deeply.
-pub(super) fn sorted(order: KeyOrder, value: &Value) -> Option<Value> {
-    match value {
-        Value::Array(items) => {
-            let sorted: Vec<Option<Value>> = items.iter().map(|item| sorted(order, item)).list();
-            let changed = sorted.iter().any(Option::is_some);
-            let new = || items.iter().zip(sorted).map(|(item, sorted)| sorted.unwrap_or_else(|| item.clone())).list();
-            changed.then(new).map(Value::Array)
-        }
-        Value::Object(members) => {
-            let names: Vec<&str> = small::members(members).into_iter().map(|(name, _)| name.as_str()).list();
-            let places = places(order, &names)?;
-            let mut changed = !places.is_sorted();
-            let mut new: Vec<(usize, &String, Value)> = Vec::new();
-            for ((name, member), place) in small::members(members).into_iter().zip(places) {
-                let sorted = sorted(order, member);
-                changed |= sorted.is_some();
-                new.push((place, name, sorted.unwrap_or_else(|| member.clone())));
-            }
-            small::sort_by(&mut new, |one, other| one.0.cmp(&other.0));
-            // Not collected: that would link another sort.
-            let mut members = Map::new();
-            for (_, name, member) in new {
-                members.insert(name.clone(), member);
-            }
-            changed.then_some(Value::Object(members))
-        }
-        _ => None,
+/// How a template sorts, if it does.
+pub(crate) fn sorting(order: KeyOrder) -> Option<&'static dyn Sorting> {
+    match order {
+        KeyOrder::Given => None,
+        KeyOrder::Sorted => Some(&Sorted { ignoring_case: false }),
+        KeyOrder::SortedIgnoringCase => Some(&Sorted { ignoring_case: true }),
     }
 }
 
-/// One or more of the items, all required ones among them: in their own order and then any number of `extra`, or in the
-/// order of `places` with `extra` anywhere. `None` if there is nothing that could be written.
-pub(super) fn either_order(
+struct Sorted {
+    ignoring_case: bool,
+}
+
+impl Sorting for Sorted {
+    fn places(&self, names: &[&str]) -> Vec<usize> {
+        let key = |name: &&str| if self.ignoring_case { name.to_lowercase() } else { (*name).to_owned() };
+        let keys: Vec<String> = names.iter().map(key).list();
+        small::places(keys.len(), &|one, other| keys[one].cmp(&keys[other]))
+    }
+
+    fn sorted(&self, value: &Value) -> Option<Value> {
+        match value {
+            Value::Array(items) => {
+                let sorted: Vec<Option<Value>> = items.iter().map(|item| self.sorted(item)).list();
+                let changed = sorted.iter().any(Option::is_some);
+                let new =
+                    || items.iter().zip(sorted).map(|(item, sorted)| sorted.unwrap_or_else(|| item.clone())).list();
+                changed.then(new).map(Value::Array)
+            }
+            Value::Object(members) => {
+                let names: Vec<&str> = small::members(members).into_iter().map(|(name, _)| name.as_str()).list();
+                let places = self.places(&names);
+                let mut changed = !places.is_sorted();
+                let mut new: Vec<(usize, &String, Value)> = Vec::new();
+                for ((name, member), place) in small::members(members).into_iter().zip(places) {
+                    let sorted = self.sorted(member);
+                    changed |= sorted.is_some();
+                    new.push((place, name, sorted.unwrap_or_else(|| member.clone())));
+                }
+                small::sort_by(&mut new, |one, other| one.0.cmp(&other.0));
+                // Not collected: that would link another sort.
+                let mut members = Map::new();
+                for (_, name, member) in new {
+                    members.insert(name.clone(), member);
+                }
+                changed.then_some(Value::Object(members))
+            }
+            _ => None,
+        }
+    }
+
+    fn either_order(
+        &self,
+        builder: &mut Builder,
+        hint: &str,
+        items: Vec<Item>,
+        extra: Option<Expr>,
+        between: Expr,
+    ) -> Option<Expr> {
+        let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).list();
+        let places = self.places(&names);
+        either_order(builder, hint, items, places, extra, between)
+    }
+}
+
+/// The same with the places of the items in the sorted order.
+fn either_order(
     builder: &mut Builder,
     hint: &str,
     items: Vec<Item>,
     places: Vec<usize>,
     extra: Option<Expr>,
-    between: &Expr,
+    between: Expr,
 ) -> Option<Expr> {
     let in_order = places.is_sorted();
     if in_order && extra.is_none() {
@@ -75,9 +113,9 @@ pub(super) fn either_order(
         let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(items.iter().cloned()).list();
         small::sort_by(&mut sorted, |one, other| one.0.cmp(&other.0));
         let sorted = sorted.into_iter().map(|(_, item)| item).list();
-        let own = one_or_more(builder, hint, items, extra.clone(), between);
+        let own = one_or_more(builder, hint, items, extra, between);
         let sorted = one_or_more(builder, &format!("{hint}-sorted"), sorted, extra, between);
-        return Some(choice(own.into_iter().chain(sorted)));
+        return Some(builder.choice(&own.into_iter().chain(sorted).list()));
     }
     let items = items
         .into_iter()
@@ -102,7 +140,7 @@ struct Orders<'a> {
     items: Vec<Item>,
     places: Vec<usize>,
     extra: Option<Expr>,
-    between: &'a Expr,
+    between: Expr,
     known: small::Map<Reached, RuleId>,
 }
 
@@ -121,15 +159,15 @@ impl Orders<'_> {
         let alternatives: Vec<Expr> = steps
             .into_iter()
             .map(|(member, to)| {
-                let more = self.from(to).map(|more| sequence([self.between.clone(), more]));
+                let more = self.from(to).map(|more| self.builder.sequence(&[self.between, more]));
                 let more = match more {
-                    Some(more) if self.may_end(to) => option(more),
+                    Some(more) if self.may_end(to) => self.builder.option(more),
                     more => more.unwrap_or(Expr::EMPTY),
                 };
-                sequence([member, more])
+                self.builder.sequence(&[member, more])
             })
             .list();
-        self.builder.define(rule, choice(alternatives));
+        self.builder.define(rule, self.builder.choice(&alternatives));
         Some(rule.into())
     }
 
@@ -146,13 +184,13 @@ impl Orders<'_> {
             };
             let to = Reached { own: to.own.map(|_| own + 1), sorted: to.sorted.map(|_| sorted + 1) };
             if to.own.is_some() || to.sorted.is_some() {
-                steps.push((item.expr.clone(), to));
+                steps.push((item.expr, to));
             }
         }
-        if let Some(extra) = &self.extra {
+        if let Some(extra) = self.extra {
             let own = at.own.filter(|from| !self.is_missing(|place, _| place >= *from)).map(|_| self.items.len());
             if own.is_some() || at.sorted.is_some() {
-                steps.push((extra.clone(), Reached { own, ..at }));
+                steps.push((extra, Reached { own, ..at }));
             }
         }
         steps
@@ -171,16 +209,16 @@ impl Orders<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text;
     use super::*;
 
     /// The rules of `b`, `C` and `a`, of which `C` is required, where the template ignores case, and of other members.
     fn grammar() -> unjinja_gbnf::Grammar {
         let mut builder = Builder::new();
-        let item = |name: &str, required| Item { expr: text(name), name: name.to_owned(), required };
+        let (extra, comma) = (builder.text("x"), builder.text(","));
+        let item = |name: &str, required| Item { expr: builder.text(name), name: name.to_owned(), required };
         let items = vec![item("b", false), item("C", true), item("a", false)];
-        let places = places(KeyOrder::SortedIgnoringCase, &["b", "C", "a"]).unwrap_or_default();
-        let some = either_order(&mut builder, "all", items, places, Some(text("x")), &text(","));
+        let sorting = sorting(KeyOrder::SortedIgnoringCase);
+        let some = sorting.and_then(|sorting| sorting.either_order(&mut builder, "all", items, Some(extra), comma));
         let text = builder.grammar(some.unwrap_or(Expr::EMPTY));
         unjinja_gbnf::Grammar::parse(&text).unwrap_or_else(|error| unreachable!("{error}\n{text}"))
     }

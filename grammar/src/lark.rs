@@ -19,7 +19,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 use super::free_text::TextPart;
-use super::{Builder, Class, Expr, Repeat, Rule, RuleId, text, write};
+use super::{Builder, Class, Expr, Kind, Repeat, Rule, RuleId, write};
 use crate::small::{Map, Set};
 use crate::text_rules::class;
 use groups::Groups;
@@ -28,7 +28,7 @@ use states::States;
 
 /// The grammar of an expression: the rule `start`, and the rules and terminals that it needs. By its first line, llama.cpp tells
 /// it from GBNF.
-pub(super) fn lark(builder: &Builder, root: &Expr) -> String {
+pub(super) fn lark(builder: &Builder, root: Expr) -> String {
     let mut writer = Writer {
         builder,
         out: "%llguidance {}\n".to_owned(),
@@ -111,28 +111,28 @@ impl Writer<'_> {
                 }
                 match rule.text {
                     Some(part) => self.text(&name, part),
-                    None => self.rule(&name, rule.expr.as_ref().unwrap_or(&Expr::Choice(Vec::new()))),
+                    None => self.rule(&name, rule.expr.unwrap_or(Expr::NOTHING)),
                 }
             }
-            Part::Group(expr) => self.rule(&name, &expr),
+            Part::Group(expr) => self.rule(&name, expr),
             Part::Terminal(id) => {
-                if let Some(expr) = self.builder.get(id).and_then(|rule: &Rule| rule.expr.as_ref()) {
+                if let Some(expr) = self.builder.get(id).and_then(|rule: &Rule| rule.expr) {
                     self.terminal(&name, expr);
                 }
             }
-            Part::Quoted(expr) | Part::TerminalGroup(expr) => self.terminal(&name, &expr),
+            Part::Quoted(expr) | Part::TerminalGroup(expr) => self.terminal(&name, expr),
             Part::State(text, from, state) => self.state(&name, text, from, state),
             Part::Run(text) => self.run(&name, text),
         }
     }
 
-    fn rule(&mut self, name: &str, expr: &Expr) {
+    fn rule(&mut self, name: &str, expr: Expr) {
         let _ = write!(self.out, "{name}: ");
         self.expr(expr, 0);
         self.out.push('\n');
     }
 
-    fn terminal(&mut self, name: &str, expr: &Expr) {
+    fn terminal(&mut self, name: &str, expr: Expr) {
         let _ = write!(self.out, "{name}: ");
         self.piece(expr, 0);
         self.out.push('\n');
@@ -141,20 +141,20 @@ impl Writer<'_> {
     // ----- rules -----
 
     /// Writes an expression of a rule. At `depth` 0 no parentheses are needed.
-    fn expr(&mut self, expr: &Expr, depth: usize) {
-        if !matches!(expr, Expr::Text(_) | Expr::Class(_)) && self.effects.is_quoted(self.builder, expr) {
+    fn expr(&mut self, expr: Expr, depth: usize) {
+        let kind = self.builder.kind(expr);
+        if !matches!(kind, Kind::Text(_) | Kind::Class(_)) && self.effects.is_quoted(self.builder, expr) {
             return self.quoted(expr);
         }
-        match expr {
-            Expr::Text(text) if text.is_empty() => self.out.push_str("\"\""),
-            Expr::Text(_) => self.group(std::slice::from_ref(expr), expr, depth, Self::sequence),
-            Expr::Class(class) => self.class_or_tokens(class),
-            Expr::Rule(rule) => self.reference(*rule),
-            Expr::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
-            Expr::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
-            Expr::Sequence(parts) => self.group(parts, expr, depth, Self::sequence),
-            Expr::Choice(parts) => self.group(parts, expr, depth, Self::choice),
-            Expr::Repeat(this) => self.repeat(this, depth),
+        match kind {
+            Kind::Text(_) => self.group(&[expr], expr, depth, Self::sequence),
+            Kind::Class(class) => self.class_or_tokens(&class),
+            Kind::Rule(rule) => self.reference(rule),
+            Kind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            Kind::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
+            Kind::Sequence(parts) => self.group(&parts, expr, depth, Self::sequence),
+            Kind::Choice(parts) => self.group(&parts, expr, depth, Self::choice),
+            Kind::Repeat(this) => self.repeat(this, depth),
         }
     }
 
@@ -166,11 +166,11 @@ impl Writer<'_> {
     }
 
     /// A list in parentheses, or as a rule of its own if it is nested too deeply.
-    fn group(&mut self, parts: &[Expr], whole: &Expr, depth: usize, write: fn(&mut Self, &[Expr], usize)) {
+    fn group(&mut self, parts: &[Expr], whole: Expr, depth: usize, write: fn(&mut Self, &[Expr], usize)) {
         match depth {
             0 => write(self, parts, 0),
             NESTED.. => {
-                let name = self.name(Part::Group(whole.clone()), "group");
+                let name = self.name(Part::Group(whole), "group");
                 self.out.push_str(&name);
             }
             depth => {
@@ -184,16 +184,16 @@ impl Writer<'_> {
     fn choice(&mut self, parts: &[Expr], depth: usize) {
         // Texts up to markers of one group are the same.
         let mut written: Set<String> = Set::new();
-        for part in parts {
+        for &part in parts {
             let from = self.out.len();
             self.out.push_str(if written.is_empty() { "" } else { " | " });
             let begin = self.out.len();
-            match part {
-                Expr::Sequence(parts) if !parts.is_empty() && !self.effects.is_quoted(self.builder, part) => {
-                    self.sequence(parts, depth);
+            match self.builder.kind(part) {
+                Kind::Sequence(parts) if !parts.is_empty() && !self.effects.is_quoted(self.builder, part) => {
+                    self.sequence(&parts, depth);
                 }
-                Expr::Text(text) if !text.is_empty() => self.sequence(std::slice::from_ref(part), depth),
-                part => self.expr(part, depth + 1),
+                Kind::Text(_) => self.sequence(&[part], depth),
+                _ => self.expr(part, depth + 1),
             }
             let alternative = self.out.get(begin..).unwrap_or_default().to_owned();
             if !written.insert(alternative) {
@@ -206,8 +206,8 @@ impl Writer<'_> {
     fn sequence(&mut self, parts: &[Expr], depth: usize) {
         let mut first = true;
         let mut at = (0, 0);
-        while let Some(part) = parts.get(at.0) {
-            let Expr::Text(text) = part else {
+        while let Some(&part) = parts.get(at.0) {
+            let Kind::Text(text) = self.builder.kind(part) else {
                 self.separate(&mut first);
                 self.expr(part, depth + 1);
                 at = (at.0 + 1, 0);
@@ -220,7 +220,7 @@ impl Writer<'_> {
             self.separate(&mut first);
             match self.end_of_quoted(parts, at) {
                 Some(end) => {
-                    self.quoted(&between(parts, at, end));
+                    self.quoted(between(self.builder, parts, at, end));
                     at = end;
                 }
                 None => {
@@ -245,7 +245,7 @@ impl Writer<'_> {
         let mut places = Places::BEFORE;
         let mut offset = from.1;
         for (number, part) in parts.iter().enumerate().skip(from.0) {
-            if let Expr::Text(text) = part {
+            if let Kind::Text(text) = self.builder.kind(*part) {
                 for (at, char) in text.get(offset..)?.char_indices() {
                     places = places.read(char);
                     if places == Places::AFTER {
@@ -256,7 +256,7 @@ impl Writer<'_> {
                     }
                 }
             } else {
-                places = self.effects.of(self.builder, part)?.from(places);
+                places = self.effects.of(self.builder, *part)?.from(places);
                 if places == Places::AFTER {
                     return Some((number + 1, 0));
                 }
@@ -269,12 +269,12 @@ impl Writer<'_> {
         None
     }
 
-    fn quoted(&mut self, expr: &Expr) {
-        match expr {
-            Expr::Text(text) => symbols::literal(&mut self.out, text),
-            Expr::Rule(rule) => self.terminal_of(*rule),
-            expr => {
-                let name = self.name(Part::Quoted(expr.clone()), "quoted");
+    fn quoted(&mut self, expr: Expr) {
+        match self.builder.kind(expr) {
+            Kind::Text(text) => symbols::literal(&mut self.out, &text),
+            Kind::Rule(rule) => self.terminal_of(rule),
+            _ => {
+                let name = self.name(Part::Quoted(expr), "quoted");
                 self.out.push_str(&name);
             }
         }
@@ -286,17 +286,17 @@ impl Writer<'_> {
         self.out.push_str(&name);
     }
 
-    fn repeat(&mut self, this: &Repeat, depth: usize) {
-        let single = match &this.body {
-            Expr::Class(_) | Expr::Rule(_) => true,
-            Expr::Text(text) => text.chars().nth(1).is_none(),
+    fn repeat(&mut self, this: Repeat, depth: usize) {
+        let single = match self.builder.kind(this.body) {
+            Kind::Class(_) | Kind::Rule(_) => true,
+            Kind::Text(text) => text.chars().nth(1).is_none(),
             _ => false,
         };
         if single {
-            self.expr(&this.body, depth);
+            self.expr(this.body, depth);
         } else {
-            self.group(std::slice::from_ref(&this.body), &this.body, depth + 1, |writer, body, depth| {
-                body.iter().for_each(|body| writer.expr(body, if depth == 0 { 0 } else { depth + 1 }));
+            self.group(&[this.body], this.body, depth + 1, |writer, body, depth| {
+                body.iter().for_each(|body| writer.expr(*body, if depth == 0 { 0 } else { depth + 1 }));
             });
         }
         symbols::count(&mut self.out, this.min, this.max);
@@ -331,35 +331,35 @@ impl Writer<'_> {
     // ----- terminals -----
 
     /// Writes an expression of a terminal.
-    fn piece(&mut self, expr: &Expr, depth: usize) {
-        match expr {
-            Expr::Text(text) => symbols::literal(&mut self.out, text),
-            Expr::Class(class) => self.class(class),
-            Expr::Rule(rule) => self.terminal_of(*rule),
-            Expr::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
-            Expr::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
-            Expr::Sequence(parts) => self.pieces(parts, " ", expr, depth),
-            Expr::Choice(parts) => self.pieces(parts, " | ", expr, depth),
-            Expr::Repeat(this) => {
-                let nested = matches!(this.body, Expr::Repeat(_));
+    fn piece(&mut self, expr: Expr, depth: usize) {
+        match self.builder.kind(expr) {
+            Kind::Text(text) => symbols::literal(&mut self.out, &text),
+            Kind::Class(class) => self.class(&class),
+            Kind::Rule(rule) => self.terminal_of(rule),
+            Kind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            Kind::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
+            Kind::Sequence(parts) => self.pieces(&parts, " ", expr, depth),
+            Kind::Choice(parts) => self.pieces(&parts, " | ", expr, depth),
+            Kind::Repeat(this) => {
+                let nested = matches!(self.builder.kind(this.body), Kind::Repeat(_));
                 self.out.push_str(if nested { "(" } else { "" });
-                self.piece(&this.body, depth + 1);
+                self.piece(this.body, depth + 1);
                 self.out.push_str(if nested { ")" } else { "" });
                 symbols::count(&mut self.out, this.min, this.max);
             }
         }
     }
 
-    fn pieces(&mut self, parts: &[Expr], between: &str, whole: &Expr, depth: usize) {
+    fn pieces(&mut self, parts: &[Expr], between: &str, whole: Expr, depth: usize) {
         if depth >= NESTED {
-            let name = self.name(Part::TerminalGroup(whole.clone()), "group");
+            let name = self.name(Part::TerminalGroup(whole), "group");
             self.out.push_str(&name);
             return;
         }
         self.out.push_str(if depth > 0 { "(" } else { "" });
         for (number, part) in parts.iter().enumerate() {
             self.out.push_str(if number > 0 { between } else { "" });
-            self.piece(part, depth + 1);
+            self.piece(*part, depth + 1);
         }
         self.out.push_str(if depth > 0 { ")" } else { "" });
     }
@@ -373,7 +373,7 @@ impl Writer<'_> {
         }
         let used = self.groups.used(text);
         let group = |stop| used.contains(&stop).then(|| self.groups.of(text, stop));
-        let states = self.builder.text(text).map(|free| States::new(&free.until, group));
+        let states = self.builder.free_text(text).map(|free| States::new(&free.until, group));
         let states = Rc::new(states.unwrap_or_default());
         self.states.insert(text, Rc::clone(&states));
         states
@@ -424,13 +424,15 @@ impl Writer<'_> {
                 self.separate_alternative(&mut first);
                 self.state_name(text, start, from);
                 self.out.push(' ');
-                match class(chars) {
-                    Expr::Class(class) if from == states.of(0) && state == from && chars.negated => {
+                let chars_read = class(self.builder, chars);
+                match self.builder.kind(chars_read) {
+                    Kind::Class(class) if from == states.of(0) && state == from && chars.negated => {
                         let run = self.name(Part::Run(text), &format!("text-{text}"));
                         self.out.push_str(&run);
                         // What may also begin a marker is a piece of its own.
-                        let single =
-                            class.intersect(&Class::of(before.stops.iter().map(|(char, _)| *char).chain(SPACE)));
+                        let single = class.intersect(&Class::of(
+                            &before.stops.iter().map(|(char, _)| *char).chain(SPACE).collect::<Vec<_>>(),
+                        ));
                         if !single.is_empty() {
                             self.out.push_str(" | ");
                             self.state_name(text, start, from);
@@ -438,7 +440,7 @@ impl Writer<'_> {
                             self.class(&single);
                         }
                     }
-                    expr => self.expr(&expr, 1),
+                    _ => self.expr(chars_read, 1),
                 }
             }
         }
@@ -463,8 +465,8 @@ impl Writer<'_> {
         let stops = || state.stops.iter().map(|(char, _)| *char);
         for (chars, _) in state.next.iter().filter(|(chars, to)| chars.negated && *to == begin) {
             let excluded = || chars.chars.iter().copied().chain(stops()).chain(['\0']);
-            let all = Class::of(excluded()).negate();
-            let begin = Class::of(excluded().chain(SPACE)).negate();
+            let all = Class::of(&excluded().collect::<Vec<_>>()).negate();
+            let begin = Class::of(&excluded().chain(SPACE).collect::<Vec<_>>()).negate();
             let _ = write!(self.out, "{name}: ");
             self.class(&begin);
             self.out.push(' ');
@@ -478,17 +480,17 @@ impl Writer<'_> {
 const SPACE: [char; 4] = ['\t', '\n', '\r', ' '];
 
 /// The part of a sequence between two places.
-fn between(parts: &[Expr], from: (usize, usize), to: (usize, usize)) -> Expr {
+fn between(builder: &Builder, parts: &[Expr], from: (usize, usize), to: (usize, usize)) -> Expr {
     let mut all: Vec<Expr> = Vec::new();
     for (number, part) in parts.iter().enumerate().skip(from.0).take_while(|(number, _)| *number <= to.0) {
         let (begin, end) = (if number == from.0 { from.1 } else { 0 }, if number == to.0 { Some(to.1) } else { None });
-        match (part, end) {
-            (Expr::Text(whole), end) => {
-                all.push(text(whole.get(begin..end.unwrap_or(whole.len())).unwrap_or_default()));
+        match (builder.kind(*part), end) {
+            (Kind::Text(whole), end) => {
+                all.push(builder.text(whole.get(begin..end.unwrap_or(whole.len())).unwrap_or_default()));
             }
             (_, Some(_)) => {}
-            (part, None) => all.push(part.clone()),
+            (_, None) => all.push(*part),
         }
     }
-    super::sequence(all)
+    builder.sequence(&all)
 }

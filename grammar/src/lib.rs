@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! The crate has four parts: GBNF as a tree with its writer, JSON schemas compiled into that tree, the grammar of
+//! The crate has four parts: expressions of GBNF with their builder and writer, JSON schemas compiled into these, the grammar of
 //! a turn made from a program, and verdicts about calls while they stream.
 //!
 //! Nothing here knows a model or a format. Input may be hostile: the result is always a grammar that llama.cpp can
@@ -17,6 +17,7 @@ mod free_text;
 mod graph;
 mod key_order;
 mod lark;
+mod notation;
 mod options;
 mod schema;
 mod small;
@@ -36,7 +37,7 @@ mod xgrammar;
 
 pub use assemble::{Grammar, GrammarError, GrammarExt, Reasoning, grammar};
 pub use builder::{Builder, MAX_COUNT, MAX_REPETITION, Rule, RuleId};
-pub use expr::{Class, Expr, Repeat, choice, many, option, repeat, sequence, some, text};
+pub use expr::{Class, Expr, Kind, Part, Repeat};
 pub use options::{GrammarOptions, ToolChoice};
 pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
 pub use special_tokens::SpecialToken;

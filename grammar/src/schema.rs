@@ -37,12 +37,15 @@ use std::fmt;
 use serde_json::Value;
 use unjinja_runtime::References;
 
-use super::{Builder, Expr, RuleId};
+use super::{Builder, Expr, Part, RuleId};
 use crate::small::{self, List, Map, Set};
 use condition::Condition;
 
+use super::key_order::Sorting;
+
 pub(crate) use bounds::Count;
 pub(crate) use regex::Run;
+pub(crate) use string::raw_string;
 pub(crate) use table::{ALTERNATIVES, ANYTHING, Alternative, ArrayRule, Limit, Magnitude, NodeId, Table};
 pub(crate) use types::{ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING};
 
@@ -152,7 +155,26 @@ pub struct Schemas<'s, 'b> {
     budget: usize,
     depth: usize,
     reports: Vec<Report<'s>>,
+    special: Special,
 }
+
+/// What only some formats need, by pointers: an application links it if its formats do.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Special {
+    /// The order in which templates sort keys.
+    pub(crate) sorting: Option<&'static dyn Sorting>,
+    /// Makes strings between quote tokens whose length is limited.
+    pub(crate) raw_string: Option<RawString>,
+}
+
+impl fmt::Debug for Special {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Special")
+    }
+}
+
+/// Makes a string between quote tokens whose length is limited.
+pub(crate) type RawString = for<'a, 's, 'b> fn(&'a mut Schemas<'s, 'b>, &str, Count, Option<&'s Value>) -> Expr;
 
 /// A combination of conditions: still being compiled (with the rule that stands for it, if it occurred inside itself),
 /// or finished.
@@ -185,8 +207,21 @@ fn impossible<'s, T>(schema: Option<&'s Value>, why: &'static str) -> Outcome<'s
 impl<'s, 'b> Schemas<'s, 'b> {
     /// The schemas of a document. References are resolved in it, and reports are relative to it.
     pub fn new(builder: &'b mut Builder, root: &'s Value) -> Self {
-        let known = Map::new();
-        Self { builder, root, known, references: OnceCell::new(), budget: BUDGET, depth: 0, reports: Vec::new() }
+        Self::with(builder, root, Special { sorting: None, raw_string: Some(raw_string) })
+    }
+
+    /// The same for a format that needs these.
+    pub(crate) fn with(builder: &'b mut Builder, root: &'s Value, special: Special) -> Self {
+        Self {
+            builder,
+            root,
+            known: Map::new(),
+            references: OnceCell::new(),
+            budget: BUDGET,
+            depth: 0,
+            reports: Vec::new(),
+            special,
+        }
     }
 
     /// The schema that a reference names, if the document has it.
@@ -235,7 +270,7 @@ impl<'s, 'b> Schemas<'s, 'b> {
         }
     }
 
-    fn rule(&mut self, hint: &str, expr: impl Into<Expr>) -> Expr {
+    fn rule(&mut self, hint: &str, expr: impl Part) -> Expr {
         self.builder.rule(hint, expr).into()
     }
 }

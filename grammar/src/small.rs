@@ -107,15 +107,19 @@ impl<K: Eq + Hash, V> Map<K, V> {
 
     /// The value of a key, which is made if the key is new.
     pub(crate) fn get_or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
+        let at = self.place_or_insert_with(key, make);
+        &mut self.entries[at].1
+    }
+
+    fn place_or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> usize {
         let hash = self.index.hash(&key);
-        let at = match self.find(hash, &key) {
+        match self.find(hash, &key) {
             Some(at) => at,
             None => {
                 self.add(hash, key, make());
                 self.entries.len() - 1
             }
-        };
-        &mut self.entries[at].1
+        }
     }
 
     fn add(&mut self, hash: u32, key: K, value: V) {
@@ -158,6 +162,16 @@ impl<T> Default for Set<T> {
 impl<T: Eq + Hash> Set<T> {
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// The place of a member, which is added if it is new.
+    pub(crate) fn place(&mut self, member: T) -> usize {
+        self.0.place_or_insert_with(member, || ())
+    }
+
+    /// The member at a place.
+    pub(crate) fn get(&self, place: usize) -> Option<&T> {
+        self.0.entries.get(place).map(|(member, ())| member)
     }
 
     /// Adds a member. Returns whether it is new.
@@ -261,13 +275,6 @@ impl Index {
             self.slots[free] = (hash, place);
         }
     }
-}
-
-/// The hash of a value, the same on every machine. It does not resist deliberate collisions.
-pub(crate) fn hash<T: Hash>(value: &T) -> u64 {
-    let mut hasher = Folded(0);
-    value.hash(&mut hasher);
-    hasher.0
 }
 
 /// A fast hash: folds eight bytes at a time with a multiplication.

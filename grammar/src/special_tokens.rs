@@ -96,7 +96,7 @@ impl Tokens {
         if tokens.is_empty() {
             return None;
         }
-        Some((class.intersect(&Class::of(tokens.iter().copied()).negate()), tokens))
+        Some((class.intersect(&Class::of(&tokens).negate()), tokens))
     }
 
     /// A text with one character for each token in it.

@@ -1,6 +1,6 @@
 //! Any subset of several items in a fixed order. Optional properties are written this way; the size is linear.
 
-use super::{Builder, Expr, choice, many, option, sequence};
+use super::{Builder, Expr};
 
 /// One of the items.
 #[derive(Clone, Debug)]
@@ -18,10 +18,10 @@ pub struct Item {
 ///
 /// There is one rule per item: the item and what may follow it, or, if the item is optional, the rule of the next item.
 /// So the size is linear, and `between` is read once.
-pub fn subset(builder: &mut Builder, hint: &str, items: Vec<Item>, extra: Option<Expr>, between: &Expr) -> Expr {
+pub fn subset(builder: &mut Builder, hint: &str, items: Vec<Item>, extra: Option<Expr>, between: Expr) -> Expr {
     let all_optional = !items.iter().any(|item| item.required);
     match one_or_more(builder, hint, items, extra, between) {
-        Some(some) if all_optional => option(some),
+        Some(some) if all_optional => builder.option(some),
         Some(some) => some,
         None => Expr::EMPTY,
     }
@@ -33,22 +33,19 @@ pub fn one_or_more(
     hint: &str,
     items: Vec<Item>,
     extra: Option<Expr>,
-    between: &Expr,
+    between: Expr,
 ) -> Option<Expr> {
     // The rule that begins with this item or a later one, and whether one of those is required.
-    let mut from = extra.map(|extra| {
-        let again = sequence([between.clone(), extra.clone()]);
-        sequence([extra, many(again)])
-    });
+    let mut from = extra.map(|extra| builder.read("$0 ($1 $0)*", &[extra, between]));
     let mut required = false;
     for item in items.into_iter().rev() {
         let more = match &from {
             None => Expr::EMPTY,
-            Some(from) => sequence([between.clone(), from.clone()]),
+            Some(from) => builder.sequence(&[between, *from]),
         };
-        let this = sequence([item.expr, if required { more } else { option(more) }]);
+        let this = builder.sequence(&[item.expr, if required { more } else { builder.option(more) }]);
         let begins = match from.filter(|_| !item.required) {
-            Some(from) => choice([this, from]),
+            Some(from) => builder.choice(&[this, from]),
             None => this,
         };
         required |= item.required;

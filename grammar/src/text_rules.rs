@@ -1,16 +1,15 @@
 //! Small rules: sets of characters, and names that differ from known ones.
 
 use super::until::CharSet;
-use super::{Builder, Class, Expr, choice, repeat, sequence, text};
+use super::{Builder, Class, Expr};
 use crate::small::{self, List};
 
 /// A set of characters as an expression.
-pub(super) fn class(chars: &CharSet) -> Expr {
-    let class = Class::of(chars.chars.iter().copied());
+pub(super) fn class(builder: &Builder, chars: &CharSet) -> Expr {
     match chars.chars.as_slice() {
-        [only] if !chars.negated => text(only.to_string()),
-        _ if chars.negated => class.negate().into(),
-        _ => class.into(),
+        [only] if !chars.negated => builder.char(*only),
+        all if chars.negated => builder.class(Class::of(all).negate()),
+        all => builder.class(Class::of(all)),
     }
 }
 
@@ -33,17 +32,19 @@ fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, classes:
         let end = known[from..].iter().position(|name| name.get(at) != Some(&first)).map_or(known.len(), |n| from + n);
         if class.contains(first) && at < DEPTH {
             let rest = rest_of_other(builder, &known[from..end], at + 1, classes, most);
-            alternatives.push(sequence([text(first.to_string()), rest]));
+            alternatives.push(builder.sequence(&[builder.char(first), rest]));
         }
         firsts.push(first);
         from = end;
     }
-    let other = Class::of(firsts).negate().intersect(class);
-    alternatives.push(sequence([other.into(), repeat(classes[1].clone(), 0, Some(most.saturating_sub(1)))]));
+    let other = Class::of(&firsts).negate().intersect(class);
+    alternatives.push(
+        builder.sequence(&[builder.class(other), builder.repeat(classes[1].clone(), 0, Some(most.saturating_sub(1)))]),
+    );
     if at > 0 && !complete {
         alternatives.push(Expr::EMPTY);
     }
-    builder.rule("other-name", choice(alternatives)).into()
+    builder.rule("other-name", builder.choice(&alternatives)).into()
 }
 
 /// Names are compared up to this length. A name that shares as many characters with a known one is not accepted.

@@ -2,10 +2,9 @@
 //! This file reads schemas and makes no rules.
 
 use serde_json::Value;
-use unjinja_runtime::abi_3::KeyOrder;
 use unjinja_runtime::{References, Tool, Tools, Types};
 
-use super::key_order;
+use super::key_order::Sorting;
 use super::values::schema_of;
 use crate::small::{self, List};
 
@@ -58,7 +57,7 @@ pub(super) enum Order {
 }
 
 impl ToolRules {
-    pub(super) fn new(tools: &Tools, tool: &Tool, key_order: KeyOrder) -> Self {
+    pub(super) fn new(tools: &Tools, tool: &Tool, sorting: Option<&dyn Sorting>) -> Self {
         let mut found = NamedArguments::default();
         let references = References::of(&tool.parameters);
         found.collect((&tool.parameters, &references), &tool.parameters, 0);
@@ -74,7 +73,7 @@ impl ToolRules {
             .list();
         let required = properties.iter().filter(|property| property.required);
         let required: Vec<&str> = required.map(|property| property.name.as_str()).list();
-        let sorted = key_order::places(key_order, &required);
+        let sorted = sorting.map(|sorting| sorting.places(&required));
         let order = match () {
             () if properties.len() <= MAX_FREE_ORDER => Order::Any,
             () if required.len() <= MAX_FREE_ORDER => Order::Required,

@@ -12,8 +12,11 @@ mod arguments;
 mod call_object;
 mod markers;
 mod names;
+mod parts;
 mod text;
 mod whole_text;
+
+pub(super) use parts::Parts;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,10 +29,9 @@ use super::counted::Counted;
 use super::free_text::FreeText;
 use super::graph::{Alternative, Graph, NodeId, Piece};
 use super::schema::Count;
-use super::syntax::Syntax;
 use super::tool_rules::{ToolRules, Written};
 use super::values::Values;
-use super::{Builder, Expr, text};
+use super::{Builder, Expr};
 use crate::small::{self, List, Map};
 
 /// Which tools may be called.
@@ -52,6 +54,8 @@ pub(super) struct Limits<'a> {
     pub(super) reasoning: bool,
     /// The JSON schema of the answer.
     pub(super) response: Option<&'a Value>,
+    /// What makes the rules of the holes of the program.
+    pub(super) parts: &'a Parts,
     /// How free text becomes rules.
     pub(super) texts: Texts,
 }
@@ -145,7 +149,7 @@ pub(super) struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     pub(super) fn new(program: &'a Program, limits: Limits<'a>) -> Self {
-        let (builder, values) = (Builder::new(), Values::new(program.key_order));
+        let (builder, values) = (Builder::new(), Values::new(limits.parts.special(program.key_order)));
         Self {
             program,
             limits,
@@ -180,7 +184,7 @@ impl<'a> Turn<'a> {
                 if transition.actions.contains(&Action::Speculate)
                     && let Some(to) = self.target(at, transition)
                 {
-                    let marked = vec![Piece::Expr(text(marker.consumed()))];
+                    let marked = vec![Piece::Expr(self.builder.text(marker.consumed()))];
                     let alternative = self.then(marked, (to, self.spaced_after(marker, to)));
                     if !alternatives.contains(&alternative) {
                         alternatives.push(alternative);
@@ -323,21 +327,11 @@ impl<'a> Turn<'a> {
                     Some(Hole::Text(_)) if self.text_is_over(at) => self.after(at, node),
                     Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => self.response(at),
                     Some(Hole::Text(_)) => self.text_from_its_start(at),
-                    Some(Hole::Name) => self.name(at),
-                    Some(Hole::Id) => self.any_name(at),
-                    Some(Hole::ArgumentName) => self.argument_name(at),
-                    Some(Hole::Value) => self.text_alternatives(NodeKey::Text(at, 0), 0),
-                    Some(Hole::Literal(quote)) => {
-                        let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
-                        let value = self.values.any(&mut self.builder, syntax);
-                        self.value(at, node, Some(value))
+                    Some(Hole::Name) | Some(Hole::Id) => (self.limits.parts.names)(self, at),
+                    Some(Hole::ArgumentName) | Some(Hole::Value) | Some(Hole::Literal(_)) => {
+                        (self.limits.parts.arguments)(self, at)
                     }
-                    Some(Hole::Json) | Some(Hole::Python) => {
-                        let python = node.hole == Some(Hole::Python);
-                        let value = self.whole_arguments(at.call, python);
-                        // This value holds all arguments, so none is missing after it.
-                        self.value(Position { call: Call::Any, ..at }, node, value)
-                    }
+                    Some(Hole::Json) | Some(Hole::Python) => (self.limits.parts.whole_arguments)(self, at),
                     Some(Hole::Object(shape)) => {
                         let value = self.object(shape, at.call);
                         // The object holds all arguments, so none is missing after it.

@@ -1,13 +1,12 @@
 //! Values of arguments in the syntax of a format: any value, or values that fit a schema.
 
 use serde_json::{Map, Value};
-use unjinja_runtime::abi_3::KeyOrder;
 
 use super::escaped::Escaped;
-use super::schema::{self, Count, SchemaError, Schemas};
+use super::schema::{self, Count, SchemaError, Schemas, Special};
 use super::syntax::Syntax;
 use super::text_rules::other_than;
-use super::{Builder, Class, Expr, RuleId, Widened, choice, repeat, sequence, text};
+use super::{Builder, Class, Expr, RuleId, Widened};
 use crate::small::List as _;
 
 /// A place where a grammar accepts more than was requested.
@@ -23,9 +22,8 @@ pub struct Wider {
 #[derive(Default)]
 pub(super) struct Values {
     space: Option<RuleId>,
-    escaped: Escaped,
-    /// The order in which templates write arguments and the keys of objects in them.
-    key_order: KeyOrder,
+    pub(super) escaped: Escaped,
+    special: Special,
     pub(super) widened: Vec<Wider>,
     /// The first required value for which no text fits the schema, with the name of its tool.
     pub(super) error: Option<(String, SchemaError)>,
@@ -34,19 +32,16 @@ pub(super) struct Values {
 /// The maximum length of a name that is not known in advance, in characters.
 pub(super) const NAME: u32 = 64;
 
-/// The maximum length of white space between pieces of syntax.
-const SPACE: u32 = 20;
-
 impl Values {
-    pub(super) fn new(key_order: KeyOrder) -> Self {
-        Self { key_order, ..Self::default() }
+    pub(super) fn new(special: Special) -> Self {
+        Self { special, ..Self::default() }
     }
 
     /// Optional white space between pieces of syntax.
     #[inline(never)]
     pub(super) fn space(&mut self, builder: &mut Builder) -> Expr {
-        let space = || repeat(Class::of([' ', '\t', '\n', '\r']), 0, Some(SPACE));
-        (*self.space.get_or_insert_with(|| builder.rule("layout", space()))).into()
+        let space = self.space.get_or_insert_with(|| builder.rule("layout", builder.read("[ \t\n\r]{0,20}", &[])));
+        (*space).into()
     }
 
     // ----- any value -----
@@ -69,11 +64,6 @@ impl Values {
         schema::any_object(builder)
     }
 
-    /// A JSON string that holds JSON.
-    pub(super) fn in_string(&mut self, builder: &mut Builder, json: &Expr) -> Expr {
-        self.escaped.string(builder, json)
-    }
-
     /// Any function's name, as a string.
     pub(super) fn any_name(&mut self, builder: &mut Builder, syntax: Syntax) -> Expr {
         plain_string(builder, "name", syntax)
@@ -81,10 +71,8 @@ impl Values {
 
     /// Any call id.
     pub(super) fn any_id(&mut self, builder: &mut Builder, syntax: Syntax) -> Expr {
-        let digits = |first: char, least: u32, most: u32| repeat(Class::ranges([(first, '9')]), least, Some(most));
-        let number = sequence([digits('1', 1, 1), digits('0', 0, 19)]);
-        let id = choice([plain_string(builder, "id", syntax), text("0"), number]);
-        builder.rule("call-id", id).into()
+        let string = plain_string(builder, "id", syntax);
+        builder.rule("call-id", builder.read("$0 | '0' | [1-9] [0-9]{0,19}", &[string])).into()
     }
 
     /// This string.
@@ -106,9 +94,9 @@ impl Values {
         syntax: Syntax,
     ) -> Option<Expr> {
         builder.set_syntax(syntax);
-        // An answer that has to match a schema is no argument.
-        builder.set_key_order(if tool.is_empty() { KeyOrder::Given } else { self.key_order });
-        let mut schemas = Schemas::new(builder, root);
+        // An answer that has to match a schema is no argument, so that its keys are not sorted.
+        let sorting = self.special.sorting.filter(|_| !tool.is_empty());
+        let mut schemas = Schemas::with(builder, root, Special { sorting, ..self.special });
         let compiled = schemas.compile(if hint.is_empty() { "value" } else { hint }, schema);
         let widened = schemas.widened().into_iter().map(|what| Wider { tool: tool.to_owned(), what });
         for wider in widened.list() {
@@ -127,7 +115,7 @@ impl Values {
     /// The length of the strings that a schema of the document `root` allows. If its alternatives allow different lengths, this
     /// covers all of them, and the flag is false.
     pub(super) fn string_length(&self, builder: &mut Builder, root: &Value, schema: &Value) -> Option<(Count, bool)> {
-        Schemas::new(builder, root).string_length(schema)
+        Schemas::with(builder, root, Special::default()).string_length(schema)
     }
 
     /// Reports keywords that are not checked for raw text.
@@ -174,8 +162,8 @@ pub(super) fn no_string() -> Value {
 /// A short string without escapes.
 fn plain_string(builder: &mut Builder, name: &str, syntax: Syntax) -> Expr {
     let class =
-        Class::ranges([('\0', '\u{1f}'), ('"', '"'), ('\'', '\''), ('\\', '\\'), ('\u{7f}', '\u{7f}')]).negate();
-    let inside = builder.rule(&format!("any-{name}"), repeat(class, 1, Some(NAME)));
+        Class::ranges(&[('\0', '\u{1f}'), ('"', '"'), ('\'', '\''), ('\\', '\\'), ('\u{7f}', '\u{7f}')]).negate();
+    let inside = builder.rule(&format!("any-{name}"), builder.repeat(class, 1, Some(NAME)));
     builder.set_syntax(syntax);
     schema::quoted(builder, inside.into())
 }

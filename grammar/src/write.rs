@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{Builder, Class, Expr, RuleId};
+use super::{Builder, Class, Expr, Kind, Part, RuleId};
 
 impl Builder {
     /// The grammar as text: the rule `root`, and the rules that it needs, in the order in which it needs them.
-    pub fn grammar(self, root: impl Into<Expr>) -> String {
+    pub fn grammar(self, root: impl Part) -> String {
         let (builder, order) = self.rules(root);
         write(&builder, &order)
     }
@@ -21,7 +21,7 @@ fn write(builder: &Builder, order: &[RuleId]) -> String {
         }
         writer.out.push_str(&rule.name);
         writer.out.push_str(" ::= ");
-        match &rule.expr {
+        match rule.expr {
             Some(expr) => writer.expr(expr, Place::Rule),
             None => writer.class(&nothing()),
         }
@@ -53,7 +53,7 @@ pub(super) fn count(out: &mut String, min: u32, max: Option<u32>) {
 
 /// The empty class: it matches nothing, and GBNF has no other way to write that.
 fn nothing() -> Class {
-    Class::ranges([('\0', char::MAX)]).negate()
+    Class::ranges(&[('\0', char::MAX)]).negate()
 }
 
 /// The context of an expression. It decides whether parentheses are needed.
@@ -71,28 +71,28 @@ struct Writer<'b> {
 }
 
 impl Writer<'_> {
-    fn expr(&mut self, expr: &Expr, place: Place) {
-        match expr {
-            Expr::Text(text) => {
+    fn expr(&mut self, expr: Expr, place: Place) {
+        match self.builder.kind(expr) {
+            Kind::Text(text) => {
                 self.out.push('"');
                 text.chars().for_each(|character| self.character(character, &['"', '\\']));
                 self.out.push('"');
             }
-            Expr::Class(class) => self.class(class),
-            Expr::Rule(rule) => self.out.push_str(self.builder.name(*rule)),
+            Kind::Class(class) => self.class(&class),
+            Kind::Rule(rule) => self.out.push_str(self.builder.name(rule)),
             // The builder never repeats the empty text, which llama.cpp would refuse.
-            Expr::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
-            Expr::Sequence(parts) => {
-                self.list(parts, " ", Place::Sequence, matches!(place, Place::Sequence | Place::Repeat));
+            Kind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            Kind::Sequence(parts) => {
+                self.list(&parts, " ", Place::Sequence, matches!(place, Place::Sequence | Place::Repeat));
             }
-            Expr::Choice(parts) if parts.is_empty() => self.class(&nothing()),
-            Expr::Choice(parts) => self.list(parts, " | ", Place::Choice, place != Place::Rule),
-            Expr::Repeat(this) => {
+            Kind::Choice(parts) if parts.is_empty() => self.class(&nothing()),
+            Kind::Choice(parts) => self.list(&parts, " | ", Place::Choice, place != Place::Rule),
+            Kind::Repeat(this) => {
                 let nested = place == Place::Repeat;
                 if nested {
                     self.out.push('(');
                 }
-                self.expr(&this.body, Place::Repeat);
+                self.expr(this.body, Place::Repeat);
                 count(&mut self.out, this.min, this.max);
                 if nested {
                     self.out.push(')');
@@ -109,7 +109,7 @@ impl Writer<'_> {
             if at > 0 {
                 self.out.push_str(between);
             }
-            self.expr(part, place);
+            self.expr(*part, place);
         }
         if parentheses {
             self.out.push(')');
@@ -120,13 +120,13 @@ impl Writer<'_> {
         const SPECIAL: [char; 4] = ['[', ']', '\\', '-'];
         // The empty class and the full class can only be written as the negation of each other.
         if class.as_ranges().is_empty() {
-            let all = Class::ranges([('\0', char::MAX)]);
+            let all = Class::ranges(&[('\0', char::MAX)]);
             return self.class(&if class.is_negated() { all } else { all.negate() });
         }
         // llama.cpp also decides about a code point of which only the first bytes are known. There a negated class refuses
         // whatever begins like a code point that it excludes: `[^é]` also refuses `ü`. So it is written without negation.
         if class.is_negated() && class.as_ranges().iter().any(|(_, last)| !last.is_ascii()) && !class.is_empty() {
-            return self.class(&Class::ranges(class.positive()));
+            return self.class(&Class::ranges(&class.positive()));
         }
         self.out.push('[');
         if class.is_negated() {
@@ -183,41 +183,50 @@ impl Writer<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{choice, many, option, repeat, sequence, some, text};
     use super::*;
 
     #[test]
     fn writes_what_the_engine_reads() {
+        let builder = Builder::new();
         for (expr, expected) in [
-            (text(""), r#""""#),
+            (builder.text(""), r#""""#),
             (Expr::EMPTY, r#""""#),
-            (text("a\"b\\c\n\r\t'[]-^/"), r#""a\"b\\c\n\r\t'[]-^/""#),
-            (text("\0\u{7f}\u{a0}\u{200b}\u{e0001}é｜▁😀"), r#""\x00\x7F\xA0\u200B\U000E0001é｜▁😀""#),
-            (Class::ranges([('a', 'z'), ('0', '9'), ('_', '_')]).into(), "[0-9_a-z]"),
-            (Class::of(['-', 'a', 'b']).into(), "[ab-]"),
-            (Class::of(['-']).into(), "[-]"),
-            (Class::of(['-']).negate().into(), "[^-]"),
-            (Class::ranges([('+', '-'), ('-', '/')]).into(), "[+-/]"),
-            (Class::ranges([('*', '-')]).into(), r"[*-\x2D]"),
-            (Class::ranges([('-', '/')]).into(), r"[\x2D-/]"),
-            (Class::of(['^']).into(), r"[\x5E]"),
-            (Class::ranges([('^', 'z')]).into(), r"[\x5E-z]"),
-            (Class::of(['^', ']']).into(), r"[\]^]"),
-            (Class::of(['^']).negate().into(), "[^^]"),
-            (Class::of(['"', '\\', '[', ']', '\n']).negate().into(), r#"[^\n"\[-\]]"#),
-            (Class::any().into(), r"[^\x00]"),
-            (Class::of(['<', '｜']).negate().into(), r"[\x00-;=-｛｝-\U0010FFFF]"),
-            (Class::of([]).into(), r"[^\x00-\U0010FFFF]"),
-            (Class::of([]).negate().into(), r"[\x00-\U0010FFFF]"),
-            (Expr::Choice(vec![]), r"[^\x00-\U0010FFFF]"),
-            (choice([text("a"), Expr::EMPTY]), r#""a" | """#),
-            (sequence([text("a"), choice([text("b"), text("c")])]), r#""a" ("b" | "c")"#),
-            (choice([sequence([text("a"), many(text("b"))]), text("c")]), r#""a" "b"* | "c""#),
-            (many(choice([text("a"), some(text("b"))])), r#"("a" | "b"+)*"#),
-            (option(repeat(text("b"), 2, Some(3))), r#"("b"{2,3})?"#),
-            (some(sequence([text("a"), Class::any().into()])), r#"("a" [^\x00])+"#),
+            (builder.text("a\"b\\c\n\r\t'[]-^/"), r#""a\"b\\c\n\r\t'[]-^/""#),
+            (builder.text("\0\u{7f}\u{a0}\u{200b}\u{e0001}é｜▁😀"), r#""\x00\x7F\xA0\u200B\U000E0001é｜▁😀""#),
+            (builder.class(Class::ranges(&[('a', 'z'), ('0', '9'), ('_', '_')])), "[0-9_a-z]"),
+            (builder.class(Class::of(&['-', 'a', 'b'])), "[ab-]"),
+            (builder.class(Class::of(&['-'])), "[-]"),
+            (builder.class(Class::of(&['-']).negate()), "[^-]"),
+            (builder.class(Class::ranges(&[('+', '-'), ('-', '/')])), "[+-/]"),
+            (builder.class(Class::ranges(&[('*', '-')])), r"[*-\x2D]"),
+            (builder.class(Class::ranges(&[('-', '/')])), r"[\x2D-/]"),
+            (builder.class(Class::of(&['^'])), r"[\x5E]"),
+            (builder.class(Class::ranges(&[('^', 'z')])), r"[\x5E-z]"),
+            (builder.class(Class::of(&['^', ']'])), r"[\]^]"),
+            (builder.class(Class::of(&['^']).negate()), "[^^]"),
+            (builder.class(Class::of(&['"', '\\', '[', ']', '\n']).negate()), r#"[^\n"\[-\]]"#),
+            (builder.class(Class::any()), r"[^\x00]"),
+            (builder.class(Class::of(&['<', '｜']).negate()), r"[\x00-;=-｛｝-\U0010FFFF]"),
+            (builder.class(Class::of(&[])), r"[^\x00-\U0010FFFF]"),
+            (builder.class(Class::of(&[]).negate()), r"[\x00-\U0010FFFF]"),
+            (Expr::NOTHING, r"[^\x00-\U0010FFFF]"),
+            (builder.choice(&[builder.text("a"), Expr::EMPTY]), r#""a" | """#),
+            (
+                builder.sequence(&[builder.text("a"), builder.choice(&[builder.text("b"), builder.text("c")])]),
+                r#""a" ("b" | "c")"#,
+            ),
+            (
+                builder.choice(&[
+                    builder.sequence(&[builder.text("a"), builder.many(builder.text("b"))]),
+                    builder.text("c"),
+                ]),
+                r#""a" "b"* | "c""#,
+            ),
+            (builder.many(builder.choice(&[builder.text("a"), builder.some(builder.text("b"))])), r#"("a" | "b"+)*"#),
+            (builder.option(builder.repeat(builder.text("b"), 2, Some(3))), r#"("b"{2,3})?"#),
+            (builder.some(builder.sequence(&[builder.text("a"), builder.class(Class::any())])), r#"("a" [^\x00])+"#),
         ] {
-            assert_eq!(Builder::new().grammar(expr), format!("root ::= {expected}\n"));
+            assert_eq!(builder.clone().grammar(expr), format!("root ::= {expected}\n"));
         }
     }
 }

@@ -11,11 +11,11 @@ mod format;
 use format::{Begin, Format, StructuralTag, Tag};
 
 use super::free_text::{FreeText, TextPart};
-use super::{Builder, Expr, RuleId, choice, text};
+use super::{Builder, Expr, Kind, RuleId};
 use crate::small::Set;
 
 /// The structural tag of a turn.
-pub(super) fn structural_tag(builder: &Builder, root: &Expr) -> String {
+pub(super) fn structural_tag(builder: &Builder, root: Expr) -> String {
     let mut formats = Formats { builder, open: Vec::new(), copies: 1 };
     StructuralTag(formats.format(root)).to_string()
 }
@@ -33,34 +33,33 @@ struct Formats<'b> {
 const MAX_COPIES: usize = 200;
 
 /// An alternative that begins with free text: the part of the text, and what follows.
-type AfterText<'e> = (TextPart, &'e [Expr]);
+type AfterText = (TextPart, Expr);
 
 impl Formats<'_> {
-    fn format(&mut self, expr: &Expr) -> Format {
+    fn format(&mut self, expr: Expr) -> Format {
         if !self.leads_to_text(expr) {
             return self.grammar(expr);
         }
-        match expr {
-            Expr::Rule(rule) if !self.open.contains(rule) => {
-                let Some(expr) = self.builder.get(*rule).and_then(|rule| rule.expr.clone()) else {
+        match self.builder.kind(expr) {
+            Kind::Rule(rule) if !self.open.contains(&rule) => {
+                let Some(within) = self.builder.get(rule).and_then(|rule| rule.expr) else {
                     return self.grammar(expr);
                 };
-                self.open.push(*rule);
-                let format = if self.text_of(*rule).is_some() {
-                    self.alternatives(&[Expr::Rule(*rule)])
-                } else {
-                    self.format(&expr)
+                self.open.push(rule);
+                let format = match self.text_of(rule) {
+                    Some(_) => self.alternatives(&[expr]),
+                    None => self.format(within),
                 };
                 self.open.pop();
                 format
             }
-            Expr::Choice(all) => self.alternatives(all),
-            Expr::Sequence(parts) => match (parts.first().and_then(|first| self.text_at(first)), parts.split_last()) {
+            Kind::Choice(all) => self.alternatives(&all),
+            Kind::Sequence(parts) => match (parts.first().and_then(|first| self.text_at(*first)), parts.split_last()) {
                 (None, Some((last, before))) if !before.is_empty() => {
-                    let before = self.grammar(&ebnf::joined(before));
-                    Format::Sequence(vec![before, self.format(last)])
+                    let before = self.grammar(self.builder.sequence(before));
+                    Format::Sequence(vec![before, self.format(*last)])
                 }
-                _ => self.alternatives(std::slice::from_ref(expr)),
+                _ => self.alternatives(&[expr]),
             },
             _ => self.grammar(expr),
         }
@@ -69,46 +68,41 @@ impl Formats<'_> {
     /// One of these: those that begin with the same free text share a format, and so do those without any.
     fn alternatives(&mut self, all: &[Expr]) -> Format {
         let copies = self.copies;
-        self.copies *= all.iter().filter(|one| self.leads_to_text(one)).count().max(1);
+        self.copies *= all.iter().filter(|one| self.leads_to_text(**one)).count().max(1);
         let format = self.format_of_alternatives(all);
         self.copies = copies;
         format
     }
 
     fn format_of_alternatives(&mut self, all: &[Expr]) -> Format {
-        let mut texts: Vec<(usize, Vec<AfterText<'_>>)> = Vec::new();
+        let mut texts: Vec<(usize, Vec<AfterText>)> = Vec::new();
         let mut formats: Vec<Format> = Vec::new();
         let mut others: Vec<Expr> = Vec::new();
-        for one in all {
-            let (first, rest) = match one {
-                Expr::Sequence(parts) => match parts.split_first() {
-                    Some((first, rest)) => (first, rest),
-                    None => (one, &[][..]),
-                },
-                one => (one, &[][..]),
-            };
-            match self.text_at(first) {
+        for &one in all {
+            let parts = self.builder.parts(one);
+            let rest = self.builder.sequence(parts.get(1..).unwrap_or_default());
+            match parts.first().and_then(|first| self.text_at(*first)) {
                 Some(part) => match texts.iter_mut().find(|(text, _)| *text == part.text) {
                     Some((_, parts)) => parts.push((part, rest)),
                     None => texts.push((part.text, vec![(part, rest)])),
                 },
                 None if self.leads_to_text(one) => formats.push(self.format(one)),
-                None => others.push(one.clone()),
+                None => others.push(one),
             }
         }
         for (text, parts) in texts {
-            if let Some(free) = self.builder.text(text) {
+            if let Some(free) = self.builder.free_text(text) {
                 formats.push(self.free_text(&free, &parts));
             }
         }
         if !others.is_empty() {
-            formats.push(self.grammar(&choice(others)));
+            formats.push(self.grammar(self.builder.choice(&others)));
         }
         one_of(formats)
     }
 
     /// Free text, and what may follow it.
-    fn free_text(&mut self, free: &FreeText, parts: &[AfterText<'_>]) -> Format {
+    fn free_text(&mut self, free: &FreeText, parts: &[AfterText]) -> Format {
         let copies = self.copies;
         self.copies *= free.stops.len().max(1);
         let format = self.format_of_text(free, parts);
@@ -116,14 +110,13 @@ impl Formats<'_> {
         format
     }
 
-    fn format_of_text(&mut self, free: &FreeText, parts: &[AfterText<'_>]) -> Format {
+    fn format_of_text(&mut self, free: &FreeText, parts: &[AfterText]) -> Format {
         let may_end = parts.iter().any(|(part, _)| part.stop.is_none());
         // What follows each marker, in the order of the markers.
         let mut tags: Vec<(&str, Vec<Expr>)> = Vec::new();
         let mut peeked: Vec<Expr> = Vec::new();
-        for (part, rest) in parts {
+        for &(part, rest) in parts {
             let Some(stop) = part.stop.and_then(|stop| free.stops.get(stop)) else { continue };
-            let rest = ebnf::joined(rest);
             match tags.iter_mut().find(|(core, _)| *core == stop.core) {
                 _ if stop.peek => peeked.push(rest),
                 Some((_, all)) => all.push(rest),
@@ -143,7 +136,7 @@ impl Formats<'_> {
         for (core, rest) in &tags {
             after.push(self.marker_and(core, rest));
         }
-        after.extend(peeked.iter().map(|rest| self.format(rest)));
+        after.extend(peeked.iter().map(|rest| self.format(*rest)));
         if after.is_empty() {
             return any_text;
         }
@@ -156,7 +149,7 @@ impl Formats<'_> {
         if core.chars().next().is_some_and(|char| self.builder.tokens().of(char).is_some()) {
             return Format::Tag(self.tag_of(core, rest));
         }
-        Format::Sequence(vec![self.grammar(&text(core)), self.format(&choice(rest.iter().cloned()))])
+        Format::Sequence(vec![self.grammar(self.builder.text(core)), self.format(self.builder.choice(rest))])
     }
 
     /// A tag that begins with a marker. If the marker begins with a special token, the tag begins with the token.
@@ -166,7 +159,7 @@ impl Formats<'_> {
         let (begin, content) = match chars.next().and_then(|char| tokens.of(char)) {
             Some(token) if chars.as_str().is_empty() => (Begin::Token(token.clone()), content),
             Some(token) => {
-                let rest = self.grammar(&text(chars.as_str()));
+                let rest = self.grammar(self.builder.text(chars.as_str()));
                 (Begin::Token(token.clone()), Format::Sequence(vec![rest, content]))
             }
             None => (Begin::Text(tokens.unfold(core)), content),
@@ -176,9 +169,9 @@ impl Formats<'_> {
 
     /// The tag of a marker and what follows it. What the engine would not take as the content of a tag becomes a grammar.
     fn tag_of(&mut self, core: &str, rest: &[Expr]) -> Tag {
-        let rest = choice(rest.iter().cloned());
-        let content = self.format(&rest);
-        let content = if content.is_endless() { self.grammar(&rest) } else { content };
+        let rest = self.builder.choice(rest);
+        let content = self.format(rest);
+        let content = if content.is_endless() { self.grammar(rest) } else { content };
         self.tag(core, content)
     }
 
@@ -228,51 +221,51 @@ impl Formats<'_> {
     }
 
     /// A grammar of its own. A text alone is a constant.
-    fn grammar(&self, expr: &Expr) -> Format {
-        match expr {
-            Expr::Text(text) if !text.chars().any(|char| self.builder.tokens().of(char).is_some()) => {
-                Format::ConstString(text.clone())
+    fn grammar(&self, expr: Expr) -> Format {
+        match self.builder.kind(expr) {
+            Kind::Text(text) if !text.chars().any(|char| self.builder.tokens().of(char).is_some()) => {
+                Format::ConstString(text.to_string())
             }
-            Expr::Sequence(parts) if parts.is_empty() => Format::ConstString(String::new()),
-            expr => Format::Grammar(ebnf::grammar(self.builder, expr)),
+            Kind::Sequence(parts) if parts.is_empty() => Format::ConstString(String::new()),
+            _ => Format::Grammar(ebnf::grammar(self.builder, expr)),
         }
     }
 
     /// The free text of a turn before any call that a rule is, if the formats for it mean the same.
     fn text_of(&self, rule: RuleId) -> Option<TextPart> {
         let part = self.builder.get(rule)?.text.filter(|part| part.top && part.from == 0)?;
-        let text = self.builder.text(part.text)?;
+        let text = self.builder.free_text(part.text)?;
         let nests = self.copies == 1 || self.copies * text.stops.len() <= MAX_COPIES;
         (nests && text.excludes_its_stops()).then_some(part)
     }
 
-    fn text_at(&self, expr: &Expr) -> Option<TextPart> {
-        match expr {
-            Expr::Rule(rule) => self.text_of(*rule),
+    fn text_at(&self, expr: Expr) -> Option<TextPart> {
+        match self.builder.kind(expr) {
+            Kind::Rule(rule) => self.text_of(rule),
             _ => None,
         }
     }
 
     /// Whether a free text of the turn begins here, or follows something that does not contain one.
-    fn leads_to_text(&self, expr: &Expr) -> bool {
+    fn leads_to_text(&self, expr: Expr) -> bool {
         let mut seen: Set<RuleId> = self.open.iter().copied().collect();
         let mut pending = vec![expr];
         while let Some(expr) = pending.pop() {
-            match expr {
-                Expr::Rule(rule) if self.text_of(*rule).is_some() => return true,
-                Expr::Rule(rule) => {
-                    if seen.insert(*rule) {
-                        pending.extend(self.builder.get(*rule).and_then(|rule| rule.expr.as_ref()));
+            match self.builder.kind(expr) {
+                Kind::Rule(rule) if self.text_of(rule).is_some() => return true,
+                Kind::Rule(rule) => {
+                    if seen.insert(rule) {
+                        pending.extend(self.builder.get(rule).and_then(|rule| rule.expr));
                     }
                 }
-                Expr::Choice(all) => pending.extend(all),
-                Expr::Sequence(parts) => {
-                    if parts.first().is_some_and(|first| self.text_at(first).is_some()) {
+                Kind::Choice(all) => pending.extend_from_slice(&all),
+                Kind::Sequence(parts) => {
+                    if parts.first().is_some_and(|first| self.text_at(*first).is_some()) {
                         return true;
                     }
                     pending.extend(parts.last());
                 }
-                Expr::Text(_) | Expr::Class(_) | Expr::Repeat(_) => {}
+                Kind::Text(_) | Kind::Class(_) | Kind::Repeat(_) => {}
             }
         }
         false

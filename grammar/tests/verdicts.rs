@@ -194,7 +194,8 @@ fn time_is_linear() {
         });
         times.min().unwrap_or_default()
     };
-    // The machine may be busy with something else for a while.
-    let mut ratios = (0..5).map(|_| time(160_000).as_secs_f64() / time(10_000).as_secs_f64());
-    assert!(ratios.any(|ratio| ratio < 24.0), "{:?}", (time(10_000), time(160_000)));
+    // The least of many runs: the machine may be busy with something else for a while.
+    let least = |size: usize| (0..10).map(|_| time(size)).min().unwrap_or_default();
+    let mut ratios = (0..10).map(|_| least(160_000).as_secs_f64() / least(10_000).as_secs_f64());
+    assert!(ratios.any(|ratio| ratio < 24.0), "{:?}", (least(10_000), least(160_000)));
 }

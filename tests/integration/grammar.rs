@@ -4,8 +4,10 @@
 use crate::support::grammar::{is_reported, load, refuses, rendered, sentences, wrong_calls};
 use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
+use unjinja::abi_3::Needs;
 use unjinja::{GrammarOptions, ToolChoice};
 use unjinja::{Options, Tools, parse};
+use unjinja_grammar::GrammarExt;
 use unjinja_render::Template;
 use unjinja_spec::Channel;
 use unjinja_testkit::sample;
@@ -57,6 +59,26 @@ fn requests(tools: &Tools) -> Vec<(&'static str, Option<&Tools>, GrammarOptions)
             options().tool_choice(ToolChoice::Named("get_weather".to_owned())).parallel_tool_calls(false),
         ),
     ]
+}
+
+/// A compiled parser says what its grammar needs, so that an application links no more. Nothing may be missing in the grammar.
+#[test]
+fn a_compiled_parser_has_all_that_its_grammar_needs() -> Result<(), Failure> {
+    let tools = tools()?;
+    let mut little = 0;
+    for parser in unjinja_generated::all() {
+        for (what, tools, options) in requests(&tools) {
+            let linked = match tools {
+                Some(tools) => parser.grammar(tools, &options),
+                None => parser.grammar_for_any(&options),
+            };
+            let whole = unjinja_grammar::grammar(parser.program(), tools, &options);
+            assert!(linked == whole, "{}: {what}", parser.info().name);
+        }
+        little += usize::from(parser.needs() != Needs::ALL);
+    }
+    assert!(little > 30, "{little} parsers need less than all");
+    Ok(())
 }
 
 #[test]

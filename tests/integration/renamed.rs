@@ -57,8 +57,8 @@ const KNOWN: &[(Rewrite, &str, &str)] = &[
     (Rewrite::LongNames, "openbuddy-r1-0528-distill-qwen3-32b-hub.jinja", NAMED_OPENER),
     (Rewrite::Names, "pleias-monad-hub.jinja", NAMED_OPENER),
     (Rewrite::LongNames, "pleias-monad-hub.jinja", NAMED_OPENER),
-    (Rewrite::Names, "yoon1v-apex-1-dpo-hub.jinja", NAMED_OPENER),
-    (Rewrite::LongNames, "yoon1v-apex-1-dpo-hub.jinja", NAMED_OPENER),
+    (Rewrite::Names, "lastmass-qwen3-medical-grpo-hub.jinja", NAMED_OPENER),
+    (Rewrite::LongNames, "lastmass-qwen3-medical-grpo-hub.jinja", NAMED_OPENER),
 ];
 
 /// Why a spec changes with the names.

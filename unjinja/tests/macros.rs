@@ -140,7 +140,7 @@ fn macros_find_files_report_errors_and_watch_what_they_read() -> Result<(), Fail
     assert_eq!(satellite.run("watched")?, "b\n", "the program was not rebuilt");
 
     assert_eq!(satellite.run("corrected")?, "Rain.\n");
-    let overlay = satellite.folder.join("templates/corrected.overlay.toml");
+    let overlay = satellite.folder.join("templates/corrected/corrected.overlay.toml");
     fs::write(&overlay, fs::read_to_string(&overlay)?.replace("<|halt|>", "<|stop|>"))?;
     let output = satellite.build(&["--bin", "corrected"])?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -148,6 +148,11 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
                 &PROGRAM
             }
 
+            #[inline]
+            fn needs(&self) -> Needs {
+                const { Needs::of(&PROGRAM) }
+            }
+
             fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
                 match state {
                     #(#steps)*

@@ -25,7 +25,7 @@ fn spaced(source: &str) -> String {
             || previous.trim_start().starts_with("#[");
         // No blank line between short constants.
         let short = previous.ends_with(';') && body.starts_with("const ");
-        if begins && !attached && !short && (depth == 0 || body.starts_with("fn ")) {
+        if begins && !attached && !short && (depth == 0 || body.starts_with("fn ") || body == "#[inline]") {
             out.push('\n');
         }
         out.push_str(line);

@@ -1326,6 +1326,11 @@ impl Machine for Parser {
         &PROGRAM
     }
 
+    #[inline]
+    fn needs(&self) -> Needs {
+        const { Needs::of(&PROGRAM) }
+    }
+
     fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
         match state {
             START => {

@@ -2,7 +2,7 @@
 //! their last states. Formats whose headers have many parts have hundreds of such markers.
 
 use crate::small::{self, Map, Set};
-use crate::{Builder, Expr, RuleId};
+use crate::{Builder, Expr, Kind, RuleId};
 
 /// What follows each stop of a text, in one place: the numbers of expressions.
 type Place = Map<usize, Vec<usize>>;
@@ -18,10 +18,10 @@ pub(super) struct Groups {
 
 impl Groups {
     /// The groups in the rules that an expression needs.
-    pub(super) fn new(builder: &Builder, root: &Expr) -> Self {
+    pub(super) fn new(builder: &Builder, root: Expr) -> Self {
         let order = builder.needed(root, |rule| rule.text.is_some());
         let rules = order.iter().filter_map(|id| builder.get(*id));
-        let exprs = rules.filter(|rule| rule.text.is_none()).filter_map(|rule| rule.expr.as_ref()).chain([root]);
+        let exprs = rules.filter(|rule| rule.text.is_none()).filter_map(|rule| rule.expr).chain([root]);
         let mut finder = Finder { builder, known: Map::new(), places: Map::new() };
         exprs.for_each(|expr| finder.visit(expr));
         let mut groups = Self::default();
@@ -71,21 +71,14 @@ struct Finder<'b> {
 }
 
 impl Finder<'_> {
-    fn visit(&mut self, expr: &Expr) {
-        let alternatives = match expr {
-            Expr::Choice(all) => all.as_slice(),
-            expr => std::slice::from_ref(expr),
-        };
+    fn visit(&mut self, expr: Expr) {
         let mut here: Map<usize, Place> = Map::new();
-        for one in alternatives {
-            let parts = match one {
-                Expr::Sequence(parts) => parts.as_slice(),
-                one => std::slice::from_ref(one),
-            };
+        for one in self.builder.alternatives(expr).iter() {
+            let parts = self.builder.parts(*one);
             for (at, part) in parts.iter().enumerate() {
-                match part {
-                    Expr::Rule(rule) if at == 0 => {
-                        let part = self.builder.get(*rule).and_then(|rule| rule.text);
+                match self.builder.kind(*part) {
+                    Kind::Rule(rule) if at == 0 => {
+                        let part = self.builder.get(rule).and_then(|rule| rule.text);
                         if let Some((text, stop)) = part.and_then(|part| Some((part.text, part.stop?))) {
                             let rest = self.number(&parts[1..]);
                             here.get_or_insert_with(text, Default::default)
@@ -94,10 +87,9 @@ impl Finder<'_> {
                         }
                     }
                     // A text inside a sequence: a place of its own.
-                    Expr::Rule(_) => self.visit(part),
-                    Expr::Repeat(this) => self.visit(&this.body),
-                    Expr::Choice(_) | Expr::Sequence(_) => self.visit(part),
-                    Expr::Text(_) | Expr::Class(_) => {}
+                    Kind::Rule(_) | Kind::Choice(_) | Kind::Sequence(_) => self.visit(*part),
+                    Kind::Repeat(this) => self.visit(this.body),
+                    Kind::Text(_) | Kind::Class(_) => {}
                 }
             }
         }

@@ -2,7 +2,7 @@
 //! never the beginning of another one, so that a lexer can read each as one piece, whatever else may come.
 
 use crate::small::Map;
-use crate::{Builder, Class, Expr, RuleId};
+use crate::{Builder, Class, Expr, Kind, RuleId};
 
 /// How far a quoted string is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,41 +102,41 @@ const DEPTH: usize = 100;
 impl Effects {
     /// The effect of an expression. `None` if it uses itself, is free text, or is nested too deeply: then it cannot be written
     /// as a terminal.
-    pub(super) fn of(&mut self, builder: &Builder, expr: &Expr) -> Option<Effect> {
+    pub(super) fn of(&mut self, builder: &Builder, expr: Expr) -> Option<Effect> {
         self.within(builder, expr, DEPTH)
     }
 
     /// Whether an expression matches nothing but quoted strings.
-    pub(super) fn is_quoted(&mut self, builder: &Builder, expr: &Expr) -> bool {
+    pub(super) fn is_quoted(&mut self, builder: &Builder, expr: Expr) -> bool {
         self.of(builder, expr).is_some_and(|effect| effect.from(Places::BEFORE) == Places::AFTER)
     }
 
-    fn within(&mut self, builder: &Builder, expr: &Expr, depth: usize) -> Option<Effect> {
+    fn within(&mut self, builder: &Builder, expr: Expr, depth: usize) -> Option<Effect> {
         let depth = depth.checked_sub(1)?;
-        match expr {
+        match builder.kind(expr) {
             // A terminal cannot contain a token.
-            Expr::Text(text) if text.chars().any(|char| builder.tokens().of(char).is_some()) => None,
-            Expr::Text(text) => {
+            Kind::Text(text) if text.chars().any(|char| builder.tokens().of(char).is_some()) => None,
+            Kind::Text(text) => {
                 Some(Effect::of(|at| text.chars().fold(Places::only(at), |places, char| places.read(char))))
             }
-            Expr::Class(class) => Some(of_class(class)),
-            Expr::Rule(rule) => self.of_rule(builder, *rule, depth),
-            Expr::Sequence(parts) => {
+            Kind::Class(class) => Some(of_class(&class)),
+            Kind::Rule(rule) => self.of_rule(builder, rule, depth),
+            Kind::Sequence(parts) => {
                 let mut effect = Effect::nothing_read();
-                for part in parts {
-                    effect = effect.then(&self.within(builder, part, depth)?);
+                for part in parts.iter() {
+                    effect = effect.then(&self.within(builder, *part, depth)?);
                 }
                 Some(effect)
             }
-            Expr::Choice(parts) => {
+            Kind::Choice(parts) => {
                 let mut effect = Effect::of(|_| Places(0));
-                for part in parts {
-                    effect = effect.or(&self.within(builder, part, depth)?);
+                for part in parts.iter() {
+                    effect = effect.or(&self.within(builder, *part, depth)?);
                 }
                 Some(effect)
             }
-            Expr::Repeat(this) => {
-                let once = self.within(builder, &this.body, depth)?;
+            Kind::Repeat(this) => {
+                let once = self.within(builder, this.body, depth)?;
                 // Any number of times: at least what is repeated, and mostly the same.
                 let mut many = Effect::nothing_read();
                 loop {
@@ -156,7 +156,7 @@ impl Effects {
             return *known;
         }
         let rule = builder.get(id).filter(|rule| rule.text.is_none())?;
-        let expr = rule.expr.as_ref()?;
+        let expr = rule.expr?;
         // A rule that uses itself finds this.
         self.known.insert(id, None);
         let effect = self.within(builder, expr, depth);
@@ -167,7 +167,7 @@ impl Effects {
 
 fn of_class(class: &Class) -> Effect {
     let special = ['"', '\'', '\\'];
-    let others = class.intersect(&Class::of(special).negate()).positive().first().map(|range| range.0);
+    let others = class.intersect(&Class::of(&special).negate()).positive().first().map(|range| range.0);
     let some: Vec<char> = special.into_iter().filter(|char| class.contains(*char)).chain(others).collect();
     Effect::of(|at| Places(some.iter().fold(0, |all, char| all | Places::only(at).read(*char).0)))
 }
@@ -175,32 +175,32 @@ fn of_class(class: &Class) -> Effect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{any_string, any_value, choice, many, option, sequence, text};
+    use crate::{any_string, any_value};
 
     #[test]
     fn knows_quoted_strings() {
         let mut builder = Builder::new();
         let string = any_string(&mut builder);
         let value = any_value(&mut builder);
-        let inside = || many(Class::of(['"', '\\']).negate());
+        let inside = || builder.many(Class::of(&['"', '\\']).negate());
         for (expr, expected) in [
-            (text("\"a\""), true),
-            (text("'it\\'s'"), true),
-            (text("'it's'"), false),
-            (text("\"a"), false),
-            (text("\"a\":"), false),
-            (text(""), false),
-            (choice([text("\"a\""), text("'b'")]), true),
-            (option(text("\"a\"")), false),
-            (many(text("\"a\"")), false),
-            (sequence([text("\""), inside(), text("\"")]), true),
-            (sequence([text("'"), inside(), text("'")]), false),
-            (sequence([text("\""), Class::any().into(), text("\"")]), false),
+            (builder.text("\"a\""), true),
+            (builder.text("'it\\'s'"), true),
+            (builder.text("'it's'"), false),
+            (builder.text("\"a"), false),
+            (builder.text("\"a\":"), false),
+            (builder.text(""), false),
+            (builder.choice(&[builder.text("\"a\""), builder.text("'b'")]), true),
+            (builder.option(builder.text("\"a\"")), false),
+            (builder.many(builder.text("\"a\"")), false),
+            (builder.sequence(&[builder.text("\""), inside(), builder.text("\"")]), true),
+            (builder.sequence(&[builder.text("'"), inside(), builder.text("'")]), false),
+            (builder.sequence(&[builder.text("\""), builder.class(Class::any()), builder.text("\"")]), false),
             (string, true),
             (value, false),
-            (Expr::Choice(Vec::new()), false),
+            (Expr::NOTHING, false),
         ] {
-            assert_eq!(Effects::default().is_quoted(&builder, &expr), expected, "{expr:?}");
+            assert_eq!(Effects::default().is_quoted(&builder, expr), expected, "{expr:?}");
         }
     }
 }

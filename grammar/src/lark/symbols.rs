@@ -101,11 +101,11 @@ mod tests {
             assert_eq!(written(|out| literal(out, text)), expected);
         }
         for (set, expected) in [
-            (Class::ranges([('a', 'z'), ('0', '9'), ('_', '_')]), "/[0-9_a-z]/"),
-            (Class::of(['-', ']', '^', '\\', '/', '&', '~']), r"/[\&\-\x2F\\-\^\~]/"),
-            (Class::of(['\0', '"', '\n']).negate(), "/[^\\x{0}\\n\"]/"),
-            (Class::of([]).negate(), "/(?s:.)/"),
-            (Class::of([]), NOTHING),
+            (Class::ranges(&[('a', 'z'), ('0', '9'), ('_', '_')]), "/[0-9_a-z]/"),
+            (Class::of(&['-', ']', '^', '\\', '/', '&', '~']), r"/[\&\-\x2F\\-\^\~]/"),
+            (Class::of(&['\0', '"', '\n']).negate(), "/[^\\x{0}\\n\"]/"),
+            (Class::of(&[]).negate(), "/(?s:.)/"),
+            (Class::of(&[]), NOTHING),
         ] {
             assert_eq!(written(|out| class(out, &set)), expected);
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::{Expr, many, option, repeat, sequence, text};
+use super::super::Expr;
 use super::bounds::Count;
 use super::condition::Condition;
 use super::constraints::Constraints;
@@ -56,37 +56,37 @@ impl<'s> Schemas<'s, '_> {
             return impossible(schema, "the minimum number of items is above the maximum");
         }
         let count = self.writable_count(count, schema, "maxItems");
-        if let Some(expr) = self.containing(hint, constraints, own, count, rest.as_ref())? {
+        if let Some(expr) = self.containing(hint, constraints, own, count, rest)? {
             return Ok(expr);
         }
         let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
         // Written from the end: what may follow each item.
         let mut tail = Expr::EMPTY;
         if let Some(item) = rest {
-            let item = sequence([item, space.clone()]);
-            let more = sequence([comma.clone(), item.clone()]);
+            let item = self.builder.sequence(&[item, space]);
+            let more = self.builder.sequence(&[comma, item]);
             let (min, max) = (count.min.saturating_sub(own), count.max.map(|max| max - own));
             tail = if own > 0 {
                 let more = self.rule(&format!("{hint}-more"), more);
-                repeat(more, min, max)
+                self.builder.repeat(more, min, max)
             } else {
                 let more = if (min, max) == (0, None) || (min, max) == (1, None) {
-                    many(more)
+                    self.builder.many(more)
                 } else {
                     let more = self.rule(&format!("{hint}-more"), more);
-                    repeat(more, min.saturating_sub(1), max.map(|max| max.saturating_sub(1)))
+                    self.builder.repeat(more, min.saturating_sub(1), max.map(|max| max.saturating_sub(1)))
                 };
-                let some = sequence([item, more]);
-                if min == 0 { option(some) } else { some }
+                let some = self.builder.sequence(&[item, more]);
+                if min == 0 { self.builder.option(some) } else { some }
             };
         }
         for (at, item) in (0..own).zip(items).rev() {
-            let item = sequence([item, space.clone(), tail]);
-            let item = if at > 0 { sequence([comma.clone(), item]) } else { item };
+            let item = self.builder.sequence(&[item, space, tail]);
+            let item = if at > 0 { self.builder.sequence(&[comma, item]) } else { item };
             let item = self.rule(&format!("{hint}-from-{at}"), item);
-            tail = if at >= count.min { option(item) } else { item };
+            tail = if at >= count.min { self.builder.option(item) } else { item };
         }
-        Ok(self.rule(hint, sequence([text("["), space, tail, text("]")])))
+        Ok(self.rule(hint, self.builder.read("'[' $0 $1 ']'", &[space, tail])))
     }
 
     /// An array with some items that fit `contains`. This can be expressed if nothing else is writable_count.
@@ -96,7 +96,7 @@ impl<'s> Schemas<'s, '_> {
         constraints: &Constraints<'s>,
         own: u32,
         count: Count,
-        rest: Option<&Expr>,
+        rest: Option<Expr>,
     ) -> Outcome<'s, Option<Expr>> {
         /// The matching item is written at most so many times.
         const TIMES: u32 = 50;
@@ -117,17 +117,12 @@ impl<'s> Schemas<'s, '_> {
         let fitting = parts(&constraints.arrays, usize::MAX).into_iter().chain(fitting).list();
         let fitting = self.value(&format!("{hint}-contained"), fitting)?;
         let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
-        let item = sequence([rest.clone(), space.clone()]);
-        let before = sequence([item.clone(), comma.clone()]);
-        let first = sequence([many(before), fitting, space.clone()]);
+        let first = self.builder.read("($0 $1 $2)* $3 $1", &[rest, space, comma, fitting]);
         let first = self.rule(&format!("{hint}-next"), first);
-        let again = repeat(
-            self.rule(&format!("{hint}-more"), sequence([comma.clone(), first.clone()])),
-            times - 1,
-            Some(times - 1),
-        );
-        let after = many(sequence([comma, item]));
-        Ok(Some(self.rule(hint, sequence([text("["), space, first, again, after, text("]")]))))
+        let again = self.rule(&format!("{hint}-more"), self.builder.sequence(&[comma, first]));
+        let again = self.builder.repeat(again, times - 1, Some(times - 1));
+        let all = self.builder.read("'[' $0 $1 $2 ($3 $4 $0)* ']'", &[space, first, again, comma, rest]);
+        Ok(Some(self.rule(hint, all)))
     }
 
     /// Reports keywords that are not expressed.

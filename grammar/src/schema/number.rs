@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::super::{Class, Expr, choice, many, option, repeat, sequence, some, text};
+use super::super::{Builder, Class, Expr};
 use super::bounds::{Bound, Decimal};
 use super::constraints::Constraints;
 use super::{Outcome, Schemas, impossible, json};
@@ -59,8 +59,9 @@ impl<'s> Schemas<'s, '_> {
                     return impossible(schema, "no multiple is in the range");
                 }
                 let zeros = Expr::from(json::zeros(self.builder));
-                let values = choice(values.into_iter().map(|value| text(value.to_string())));
-                return Ok(self.rule(hint, sequence([values, zeros])));
+                let values = values.into_iter().map(|value| self.builder.text(value.to_string())).list();
+                let values = self.builder.choice(&values);
+                return Ok(self.rule(hint, self.builder.sequence(&[values, zeros])));
             }
             for (schema, _) in multiples {
                 self.report(Some(schema), "multipleOf", "a grammar cannot check divisibility");
@@ -72,19 +73,22 @@ impl<'s> Schemas<'s, '_> {
         let mut alternatives = Vec::new();
         if low.is_none_or(|low| low < 0) {
             let least = high.map_or(1, |high| high.saturating_neg().max(1));
-            alternatives.push(sequence([text("-"), sizes(least, low.map(i128::saturating_neg))]));
+            alternatives.push(
+                self.builder
+                    .sequence(&[self.builder.text("-"), sizes(self.builder, least, low.map(i128::saturating_neg))]),
+            );
         }
         if high.is_none_or(|high| high >= 0) {
             let least = low.map_or(0, |low| low.max(0));
             if least == 0 {
-                alternatives.push(sequence([option(text("-")), text("0")]));
+                alternatives.push(self.builder.read("'-'? '0'", &[]));
             }
             if high != Some(0) {
-                alternatives.push(sizes(least.max(1), high));
+                alternatives.push(sizes(self.builder, least.max(1), high));
             }
         }
         let zeros = Expr::from(json::zeros(self.builder));
-        Ok(self.rule(hint, sequence([choice(alternatives), zeros])))
+        Ok(self.rule(hint, self.builder.sequence(&[self.builder.choice(&alternatives), zeros])))
     }
 
     /// A number with bounds that may have a fraction.
@@ -107,21 +111,26 @@ impl<'s> Schemas<'s, '_> {
         // Numbers below zero: their sizes lie between that of the upper bound and that of the lower bound.
         if lower.is_none_or(|bound| bound.value.negative) {
             let least = upper.filter(|bound| bound.value.negative);
-            alternatives.push(sequence([text("-"), between(least, lower)]));
+            alternatives.push(self.builder.sequence(&[self.builder.text("-"), between(self.builder, least, lower)]));
             signs.push(("-", least, lower));
         }
         if upper.is_none_or(|bound| !bound.value.negative && (!zero(bound) || !bound.exclusive)) {
             let least = lower.filter(|bound| !bound.value.negative);
-            alternatives.push(between(least, upper));
+            alternatives.push(between(self.builder, least, upper));
             signs.push(("", least, upper));
             if least.is_none_or(|bound| zero(bound) && !bound.exclusive) {
-                alternatives.push(sequence([text("-0"), json::zeros(self.builder).into()]));
+                let zeros = json::zeros(self.builder).into();
+                alternatives.push(self.builder.read("'-0' $0", &[zeros]));
             }
         }
         for (sign, least, most) in signs {
-            alternatives.extend(scientific(least, most).into_iter().map(|expr| sequence([text(sign), expr])));
+            alternatives.extend(
+                scientific(self.builder, least, most)
+                    .into_iter()
+                    .map(|expr| self.builder.sequence(&[self.builder.text(sign), expr])),
+            );
         }
-        let rule = self.builder.rule(hint, choice(alternatives));
+        let rule = self.builder.rule(hint, self.builder.choice(&alternatives));
         self.builder.keep(&purpose, rule);
         Ok(rule.into())
     }
@@ -171,24 +180,25 @@ fn divides_one(of: &Value) -> bool {
     of.as_f64().is_some_and(|of| of > 0.0 && of <= 1.0 && (1.0 / of).fract() == 0.0)
 }
 
-fn digit(first: u8, last: u8) -> Expr {
+fn digit(builder: &Builder, first: u8, last: u8) -> Expr {
     match first == last {
-        true => text(char::from(first)),
-        false => Class::ranges([(char::from(first), char::from(last))]).into(),
+        true => builder.char(char::from(first)),
+        false => builder.class(Class::ranges(&[(char::from(first), char::from(last))])),
     }
 }
 
-fn any_digits(count: usize) -> Expr {
+fn any_digits(builder: &Builder, count: usize) -> Expr {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
-    repeat(json::digit(), count, Some(count))
+    builder.repeat(json::digit(builder), count, Some(count))
 }
 
 /// Integers from `least`, at least 1, to `most`, without a sign.
-fn sizes(least: i128, most: Option<i128>) -> Expr {
+fn sizes(builder: &Builder, least: i128, most: Option<i128>) -> Expr {
     let low = least.max(1).to_string().into_bytes();
     let Some(most) = most else {
-        let longer = sequence([digit(b'1', b'9'), repeat(json::digit(), u32::try_from(low.len()).unwrap_or(0), None)]);
-        return choice([same_length(&low, &vec![b'9'; low.len()]), longer]);
+        let more = builder.repeat(json::digit(builder), u32::try_from(low.len()).unwrap_or(0), None);
+        let longer = builder.read("[1-9] $0", &[more]);
+        return builder.choice(&[same_length(builder, &low, &vec![b'9'; low.len()]), longer]);
     };
     let high = most.to_string().into_bytes();
     let mut alternatives = Vec::new();
@@ -197,47 +207,51 @@ fn sizes(least: i128, most: Option<i128>) -> Expr {
         first[0] = b'1';
         let from = if length == low.len() { low.clone() } else { first };
         let to = if length == high.len() { high.clone() } else { vec![b'9'; length] };
-        alternatives.push(same_length(&from, &to));
+        alternatives.push(same_length(builder, &from, &to));
     }
-    choice(alternatives)
+    builder.choice(&alternatives)
 }
 
 /// Integers between two bounds that have the same number of digits.
-fn same_length(low: &[u8], high: &[u8]) -> Expr {
+fn same_length(builder: &Builder, low: &[u8], high: &[u8]) -> Expr {
     let (Some((&first, low_rest)), Some((&last, high_rest))) = (low.split_first(), high.split_first()) else {
         return Expr::EMPTY;
     };
     let all_low = low_rest.iter().all(|&digit| digit == b'0');
     let all_high = high_rest.iter().all(|&digit| digit == b'9');
     if first == last && !(all_low && all_high) {
-        return sequence([digit(first, last), same_length(low_rest, high_rest)]);
+        return builder.sequence(&[digit(builder, first, last), same_length(builder, low_rest, high_rest)]);
     }
     let mut alternatives = Vec::new();
     let (mut from, mut to) = (first, last);
     if !all_low {
-        alternatives.push(sequence([digit(first, first), same_length(low_rest, &vec![b'9'; low_rest.len()])]));
+        alternatives.push(
+            builder
+                .sequence(&[digit(builder, first, first), same_length(builder, low_rest, &vec![b'9'; low_rest.len()])]),
+        );
         from += 1;
     }
     let mut end = None;
     if !all_high {
-        end = Some(sequence([digit(last, last), same_length(&vec![b'0'; high_rest.len()], high_rest)]));
+        let rest = same_length(builder, &vec![b'0'; high_rest.len()], high_rest);
+        end = Some(builder.sequence(&[digit(builder, last, last), rest]));
         to -= 1;
     }
     if from <= to {
-        alternatives.push(sequence([digit(from, to), any_digits(low_rest.len())]));
+        alternatives.push(builder.sequence(&[digit(builder, from, to), any_digits(builder, low_rest.len())]));
     }
     alternatives.extend(end);
-    choice(alternatives)
+    builder.choice(&alternatives)
 }
 
 /// Numbers with an optional fraction and a size between two bounds, without a sign.
-fn between(least: Option<&Bound>, most: Option<&Bound>) -> Expr {
-    let any_fraction = || option(sequence([text("."), some(json::digit())]));
+fn between(builder: &Builder, least: Option<&Bound>, most: Option<&Bound>) -> Expr {
+    let any_fraction = || builder.read("('.' [0-9]+)?", &[]);
     let whole = |bound: &Bound| bound.value.truncated().map_or(i128::MAX, |whole| whole.saturating_abs());
     let low = least.map_or(0, whole);
     let high = most.map(whole);
     let mut alternatives = Vec::new();
-    let spelled = |whole: i128| text(whole.to_string());
+    let spelled = |whole: i128| builder.text(whole.to_string());
     let tail = |least: Option<&Bound>, most: Option<&Bound>| {
         let (low, high) =
             (least.map(|bound| bound.value.fraction.as_slice()), most.map(|bound| bound.value.fraction.as_slice()));
@@ -245,41 +259,42 @@ fn between(least: Option<&Bound>, most: Option<&Bound>) -> Expr {
         let alone_low = least.is_none_or(|bound| bound.value.fraction.is_empty() && !bound.exclusive);
         let alone_high = most.is_none_or(|bound| !bound.value.fraction.is_empty() || !bound.exclusive);
         let strict = (least.is_some_and(|bound| bound.exclusive), most.is_some_and(|bound| bound.exclusive));
-        let digits = fractions(low, high, strict, true).map(|digits| sequence([text("."), digits]));
+        let digits =
+            fractions(builder, low, high, strict, true).map(|digits| builder.sequence(&[builder.text("."), digits]));
         match (alone_low && alone_high, digits) {
-            (true, Some(digits)) => Some(option(digits)),
+            (true, Some(digits)) => Some(builder.option(digits)),
             (true, None) => Some(Expr::EMPTY),
             (false, digits) => digits,
         }
     };
     if Some(low) == high {
-        alternatives.extend(tail(least, most).map(|tail| sequence([spelled(low), tail])));
-        return choice(alternatives);
+        alternatives.extend(tail(least, most).map(|tail| builder.sequence(&[spelled(low), tail])));
+        return builder.choice(&alternatives);
     }
     let mut from = low;
     if least.is_some() {
-        alternatives.extend(tail(least, None).map(|tail| sequence([spelled(low), tail])));
+        alternatives.extend(tail(least, None).map(|tail| builder.sequence(&[spelled(low), tail])));
         from = low.saturating_add(1);
     }
     let to = high.map(|high| high - 1);
     if to.is_none_or(|to| from <= to) {
         let mut wholes = Vec::new();
         if from == 0 {
-            wholes.push(text("0"));
+            wholes.push(builder.text("0"));
         }
         if to.is_none_or(|to| to >= 1) {
-            wholes.push(sizes(from.max(1), to));
+            wholes.push(sizes(builder, from.max(1), to));
         }
-        alternatives.push(sequence([choice(wholes), any_fraction()]));
+        alternatives.push(builder.sequence(&[builder.choice(&wholes), any_fraction()]));
     }
     if let Some(high) = high {
-        alternatives.extend(tail(None, most).map(|tail| sequence([spelled(high), tail])));
+        alternatives.extend(tail(None, most).map(|tail| builder.sequence(&[spelled(high), tail])));
     }
-    choice(alternatives)
+    builder.choice(&alternatives)
 }
 
 /// Numbers in scientific notation with a size between two bounds, without a sign.
-fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
+fn scientific(builder: &Builder, least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
     let split = |bound: &Bound| {
         let (value, exponent) = bound.value.scientific()?;
         Some((Bound { value, exclusive: bound.exclusive }, exponent))
@@ -293,52 +308,57 @@ fn scientific(least: Option<&Bound>, most: Option<&Bound>) -> Vec<Expr> {
         Some(None) => return Vec::new(),
         high => high.flatten(),
     };
-    let e = || Expr::from(Class::of(['E', 'e']));
-    let at = |size: Expr, exponent: i32| sequence([size, e(), exponents(exponent, exponent)]);
+    let e = || builder.class(Class::of(&['E', 'e']));
+    let at = |size: Expr, exponent: i32| builder.sequence(&[size, e(), exponents(builder, exponent, exponent)]);
     let mut alternatives = Vec::new();
     if let (Some((low, exponent)), Some((high, same))) = (&low, &high)
         && exponent == same
     {
-        return vec![at(between(Some(low), Some(high)), *exponent)];
+        return vec![at(between(builder, Some(low), Some(high)), *exponent)];
     }
     if let Some((low, exponent)) = &low {
-        alternatives.push(at(between(Some(low), Some(&ten)), *exponent));
+        alternatives.push(at(between(builder, Some(low), Some(&ten)), *exponent));
     }
     let (from, to) = (low.map_or(-330, |low| low.1 + 1), high.as_ref().map_or(307, |high| high.1 - 1));
     if from <= to {
-        let size = sequence([digit(b'1', b'9'), option(sequence([text("."), some(json::digit())]))]);
-        alternatives.push(sequence([size, e(), exponents(from, to)]));
+        alternatives.push(builder.read("[1-9] ('.' [0-9]+)? [Ee] $0", &[exponents(builder, from, to)]));
     }
     if let Some((high, exponent)) = &high {
-        alternatives.push(at(between(Some(&one), Some(high)), *exponent));
+        alternatives.push(at(between(builder, Some(&one), Some(high)), *exponent));
     }
     alternatives
 }
 
 /// Exponents from `low` to `high`, with an optional sign and leading zeros.
-fn exponents(low: i32, high: i32) -> Expr {
+fn exponents(builder: &Builder, low: i32, high: i32) -> Expr {
     let mut alternatives = Vec::new();
-    let zeros = || repeat(text("0"), 0, Some(2));
     if low < 0 {
-        let sizes = sizes((-high).max(1).into(), Some((-low).into()));
-        alternatives.push(sequence([text("-"), zeros(), sizes]));
+        let sizes = sizes(builder, (-high).max(1).into(), Some((-low).into()));
+        alternatives.push(builder.read("'-' '0'{0,2} $0", &[sizes]));
     }
     if low <= 0 && high >= 0 {
-        alternatives.push(sequence([option(Class::of(['+', '-'])), repeat(text("0"), 1, Some(3))]));
+        alternatives.push(builder.read(r"[+\-]? '0'{1,3}", &[]));
     }
     if high > 0 {
-        alternatives.push(sequence([option(text("+")), zeros(), sizes(low.max(1).into(), Some(high.into()))]));
+        let sizes = sizes(builder, low.max(1).into(), Some(high.into()));
+        alternatives.push(builder.read("'+'? '0'{0,2} $0", &[sizes]));
     }
-    choice(alternatives)
+    builder.choice(&alternatives)
 }
 
 /// The digits of a fraction that lies between two bounds. A strict bound is itself excluded. At the beginning at least
 /// one digit is required.
-fn fractions(low: Option<&[u8]>, high: Option<&[u8]>, strict: (bool, bool), begin: bool) -> Option<Expr> {
+fn fractions(
+    builder: &Builder,
+    low: Option<&[u8]>,
+    high: Option<&[u8]>,
+    strict: (bool, bool),
+    begin: bool,
+) -> Option<Expr> {
     // A lower bound without digits left is always met, unless it is strict.
     let low = low.filter(|low| !low.is_empty() || strict.0);
     match (low, high) {
-        (None, None) => Some(if begin { some(json::digit()) } else { many(json::digit()) }),
+        (None, None) => Some(builder.read(if begin { "[0-9]+" } else { "[0-9]*" }, &[])),
         _ => {
             let mut alternatives = Vec::new();
             // To stop here means that all further digits are zero.
@@ -350,13 +370,13 @@ fn fractions(low: Option<&[u8]>, high: Option<&[u8]>, strict: (bool, bool), begi
             let bottom = low.map_or(b'0', |low| low.first().copied().unwrap_or(b'0'));
             let top = high.map_or(b'9', |high| high.first().copied().unwrap_or(b'0'));
             if low.is_none_or(<[u8]>::is_empty) && high.is_none_or(<[u8]>::is_empty) {
-                return at_the_bounds(low.is_some(), high.is_some(), strict, begin);
+                return at_the_bounds(builder, low.is_some(), high.is_some(), strict, begin);
             }
             let rest = |digits: Option<&'_ [u8]>| digits.map(|digits| digits.get(1..).unwrap_or_default().to_vec());
             let mut next = |from: u8, to: u8, on_low: bool, on_high: bool| {
                 let (low, high) = (rest(low).filter(|_| on_low), rest(high).filter(|_| on_high));
-                let next = fractions(low.as_deref(), high.as_deref(), strict, false);
-                alternatives.extend(next.map(|next| sequence([digit(from, to), next])));
+                let next = fractions(builder, low.as_deref(), high.as_deref(), strict, false);
+                alternatives.extend(next.map(|next| builder.sequence(&[digit(builder, from, to), next])));
             };
             if bottom == top {
                 next(bottom, top, true, true);
@@ -367,19 +387,22 @@ fn fractions(low: Option<&[u8]>, high: Option<&[u8]>, strict: (bool, bool), begi
                 }
                 next(top, top, false, true);
             }
-            (!alternatives.is_empty()).then(|| choice(alternatives))
+            (!alternatives.is_empty()).then(|| builder.choice(&alternatives))
         }
     }
 }
 
 /// The digits after the last digit of the bounds.
-fn at_the_bounds(low: bool, high: bool, strict: (bool, bool), begin: bool) -> Option<Expr> {
-    let zeros = || if begin { some(text("0")) } else { many(text("0")) };
-    match (low && strict.0, high) {
+fn at_the_bounds(builder: &Builder, low: bool, high: bool, strict: (bool, bool), begin: bool) -> Option<Expr> {
+    let notation = match (low && strict.0, high) {
         // A digit other than zero must follow.
-        (true, false) => Some(sequence([many(text("0")), digit(b'1', b'9'), many(json::digit())])),
-        (true, true) => None,
-        (false, true) => (!strict.1).then(zeros),
-        (false, false) => Some(if begin { some(json::digit()) } else { many(json::digit()) }),
-    }
+        (true, false) => "'0'* [1-9] [0-9]*",
+        (true, true) => return None,
+        (false, true) if strict.1 => return None,
+        (false, true) if begin => "'0'+",
+        (false, true) => "'0'*",
+        (false, false) if begin => "[0-9]+",
+        (false, false) => "[0-9]*",
+    };
+    Some(builder.read(notation, &[]))
 }

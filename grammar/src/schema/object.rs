@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
+use super::super::Expr;
 use super::super::subset::{Item, one_or_more};
-use super::super::{Expr, key_order, option, repeat, sequence, text};
 use super::bounds::Count;
 use super::condition::Condition;
 use super::constraints::Constraints;
@@ -56,7 +56,7 @@ impl<'s> Schemas<'s, '_> {
             match value {
                 Ok(value) => {
                     let key = json::key(self.builder, property.name);
-                    let expr = sequence([key, value, space.clone()]);
+                    let expr = self.builder.sequence(&[key, value, space]);
                     items.push(Item { expr, name: property.name.to_owned(), required: property.required });
                 }
                 Err(why) if property.required => return Err(why),
@@ -240,7 +240,6 @@ impl<'s> Schemas<'s, '_> {
     ) -> Option<Expr> {
         let Others { parts, patterned, unpatterned } = others?;
         let space = Expr::from(json::space(self.builder));
-        let colon = || sequence([space.clone(), text(":"), space.clone()]);
         let mut alternatives = Vec::new();
         for (regex, of) in patterned {
             let value = [Condition::Schema(of)].into_iter().chain(parts.iter().copied()).list();
@@ -253,14 +252,14 @@ impl<'s> Schemas<'s, '_> {
                     json::string(self.builder).into()
                 }
             };
-            alternatives.push(sequence([key, colon(), value, space.clone()]));
+            alternatives.push(self.builder.read("$0 $1 ':' $1 $2 $1", &[key, space, value]));
         }
         if unpatterned && let Ok(value) = self.value(&format!("{hint}-other"), parts) {
             let key = self.other_name(hint, constraints, names);
-            alternatives.extend(key.map(|key| sequence([key, colon(), value, space.clone()])));
+            alternatives.extend(key.map(|key| self.builder.read("$0 $1 ':' $1 $2 $1", &[key, space, value])));
         }
         (!alternatives.is_empty()).then(|| {
-            let extra = super::super::choice(alternatives);
+            let extra = self.builder.choice(&alternatives);
             self.rule(&format!("{hint}-others"), extra)
         })
     }
@@ -300,10 +299,10 @@ impl<'s> Schemas<'s, '_> {
             _ if max == Some(0) => Expr::EMPTY,
             Some(extra) if items.is_empty() && !constraints.members.is_any() => {
                 let count = self.writable_count(constraints.members, schema, "maxProperties");
-                let more = self.rule(&format!("{hint}-more"), sequence([comma, extra.clone()]));
-                let more = repeat(more, count.min.saturating_sub(1), count.max.map(|max| max - 1));
-                let some = sequence([extra, more]);
-                if count.min == 0 { option(some) } else { some }
+                let more = self.rule(&format!("{hint}-more"), self.builder.sequence(&[comma, extra]));
+                let more = self.builder.repeat(more, count.min.saturating_sub(1), count.max.map(|max| max - 1));
+                let some = self.builder.sequence(&[extra, more]);
+                if count.min == 0 { self.builder.option(some) } else { some }
             }
             extra => {
                 if min > required.max(1) {
@@ -312,20 +311,19 @@ impl<'s> Schemas<'s, '_> {
                 if max.is_some_and(|max| most.is_none_or(|most| most > max)) {
                     self.report(schema, "maxProperties", "together with named properties, properties are not counted");
                 }
-                let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).list();
-                let some = match key_order::places(self.builder.key_order(), &names) {
-                    Some(places) => key_order::either_order(self.builder, hint, items, places, extra, &comma),
-                    None => one_or_more(self.builder, hint, items, extra, &comma),
+                let some = match self.special.sorting {
+                    Some(sorting) => sorting.either_order(self.builder, hint, items, extra, comma),
+                    None => one_or_more(self.builder, hint, items, extra, comma),
                 };
                 match some {
-                    Some(some) if min == 0 && required == 0 => option(some),
+                    Some(some) if min == 0 && required == 0 => self.builder.option(some),
                     Some(some) => some,
                     None if min > 0 => return impossible(schema, "the required number of properties is impossible"),
                     None => Expr::EMPTY,
                 }
             }
         };
-        Ok(self.rule(hint, sequence([text("{"), space, inside, text("}")])))
+        Ok(self.rule(hint, self.builder.read("'{' $0 $1 '}'", &[space, inside])))
     }
 }
 

@@ -9,7 +9,7 @@ mod node;
 mod parse;
 mod write;
 
-use super::super::{Builder, Expr, choice, many, sequence};
+use super::super::{Builder, Expr};
 use super::bounds::Count;
 use super::json;
 use crate::small::{self, List};
@@ -127,13 +127,16 @@ impl Regex {
     pub fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {
         let mut alternatives = Vec::new();
         for part in &self.parts {
-            let any = |builder: &mut Builder| many(json::character(builder));
+            let any = |builder: &mut Builder| {
+                let character = json::character(builder);
+                builder.many(character)
+            };
             let before = if part.at_start { Expr::EMPTY } else { any(builder) };
             let after = if part.at_end { Expr::EMPTY } else { any(builder) };
             let inside = part.node.write(builder, hint)?;
-            alternatives.push(sequence([before, inside, after]));
+            alternatives.push(builder.sequence(&[before, inside, after]));
         }
-        Ok(choice(alternatives))
+        Ok(builder.choice(&alternatives))
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::builder::MAX_COUNT;
 use super::super::counted::{Between, Counted, counted, lost};
 use super::super::syntax::Syntax;
 use super::super::until::Stop;
-use super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
+use super::super::{Builder, Class, Expr};
 use super::bounds::Count;
 use super::constraints::Constraints;
 use super::format::{self, Format};
@@ -116,8 +116,9 @@ impl<'s> Schemas<'s, '_> {
         if length.is_any() {
             return json::string(self.builder).into();
         }
-        if let Syntax::Raw { quote, .. } = self.builder.syntax().clone() {
-            return self.raw_string(&quote, length, schema);
+        if let (Syntax::Raw { quote, .. }, Some(raw_string)) = (self.builder.syntax().clone(), self.special.raw_string)
+        {
+            return raw_string(self, &quote, length, schema);
         }
         let Count { min, max } = self.writable_count(length, schema, "maxLength");
         let name = match max {
@@ -128,27 +129,8 @@ impl<'s> Schemas<'s, '_> {
             return rule.into();
         }
         let character = json::character(self.builder);
-        let string = json::quoted(self.builder, repeat(character, min, max));
+        let string = json::quoted(self.builder, self.builder.repeat(character, min, max));
         let rule = self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), string);
-        self.builder.keep(&name, rule);
-        rule.into()
-    }
-
-    /// A string between two quote tokens, whose length alone is limited.
-    fn raw_string(&mut self, quote: &str, length: Count, schema: Option<&'s Value>) -> Expr {
-        let name = format!("string-{}-{}", length.min, length.max.map(|max| max.to_string()).unwrap_or_default());
-        if let Some(rule) = self.builder.kept(&name) {
-            return rule.into();
-        }
-        let stop = Stop { core: quote, confirm: Vec::new(), peek: false };
-        let between = Between { stops: vec![stop], before: vec![""], after: "" };
-        let made = if quote.is_empty() { None } else { counted(self.builder, "raw-text", &between, length) };
-        for (keyword, why) in lost(length, made.as_ref()) {
-            self.report(schema, keyword, why);
-        }
-        let Some(Counted { expr, .. }) = made else { return json::string(self.builder).into() };
-        let rule =
-            self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), sequence([text(quote), expr]));
         self.builder.keep(&name, rule);
         rule.into()
     }
@@ -163,6 +145,32 @@ impl<'s> Schemas<'s, '_> {
             _ => count,
         }
     }
+}
+
+/// A string between two quote tokens, whose length alone is limited.
+pub(crate) fn raw_string<'s>(
+    schemas: &mut Schemas<'s, '_>,
+    quote: &str,
+    length: Count,
+    schema: Option<&'s Value>,
+) -> Expr {
+    let name = format!("string-{}-{}", length.min, length.max.map(|max| max.to_string()).unwrap_or_default());
+    if let Some(rule) = schemas.builder.kept(&name) {
+        return rule.into();
+    }
+    let stop = Stop { core: quote, confirm: Vec::new(), peek: false };
+    let between = Between { stops: vec![stop], before: vec![""], after: "" };
+    let made = if quote.is_empty() { None } else { counted(schemas.builder, "raw-text", &between, length) };
+    for (keyword, why) in lost(length, made.as_ref()) {
+        schemas.report(schema, keyword, why);
+    }
+    let Some(Counted { expr, .. }) = made else { return json::string(schemas.builder).into() };
+    let rule = schemas.builder.rule(
+        &format!("{}{name}", schemas.builder.syntax().prefix()),
+        schemas.builder.sequence(&[schemas.builder.text(quote), expr]),
+    );
+    schemas.builder.keep(&name, rule);
+    rule.into()
 }
 
 /// A string, in quotes, that is none of these.
@@ -199,9 +207,9 @@ pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&st
             depth = depth.max(below + 1);
             let quoted = json_text(character.encode_utf8(&mut [0; 4]));
             let character = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-            alternatives.push(sequence([text(character), next]));
+            alternatives.push(builder.sequence(&[builder.text(character), next]));
         }
-        let mut expr = choice(alternatives);
+        let mut expr = builder.choice(&alternatives);
         if depth >= NESTED {
             expr = builder.rule(hint, expr).into();
             depth = 0;
@@ -209,7 +217,7 @@ pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&st
         written[at] = (expr, depth);
     }
     let all = std::mem::replace(&mut written[0], (Expr::EMPTY, 0)).0;
-    builder.rule(hint, sequence([text("\""), all])).into()
+    builder.rule(hint, builder.sequence(&[builder.text("\""), all])).into()
 }
 
 /// A node of the trie of names.
@@ -229,24 +237,24 @@ fn leaves(builder: &mut Builder, node: &Node) -> Expr {
         return rule.into();
     }
     let rest = Expr::from(json::string_rest(builder));
-    let plain = json::unescaped(builder).intersect(&Class::of(characters.iter().copied()).negate());
+    let plain = json::unescaped(builder).intersect(&Class::of(&characters).negate());
     // The class is written as what it excludes.
     let excluded = plain.positive();
     let plain = complement(&excluded);
-    let escape = sequence([text("\\"), other_escape(builder, &characters)]);
-    let mut alternatives = vec![sequence([choice([plain.into(), escape]), rest])];
+    let escape = other_escape(builder, &characters);
+    let mut alternatives = vec![builder.read("($0 | '\\' $1) $2", &[builder.class(plain), escape, rest])];
     if !node.ends {
-        alternatives.push(text("\""));
+        alternatives.push(builder.text("\""));
     }
     let name = if node.ends { format!("longer-{spelled}") } else { format!("not-{spelled}") };
-    let rule = builder.rule(&name, choice(alternatives));
+    let rule = builder.rule(&name, builder.choice(&alternatives));
     builder.keep(&purpose, rule);
     rule.into()
 }
 
 /// The same class, written as what it excludes.
 fn complement(ranges: &[(char, char)]) -> Class {
-    Class::ranges(Class::ranges(ranges.iter().copied()).negate().positive()).negate()
+    Class::ranges(&Class::ranges(ranges).negate().positive()).negate()
 }
 
 /// An escape, without its backslash, that stands for none of these characters.
@@ -254,11 +262,11 @@ fn other_escape(builder: &mut Builder, characters: &[char]) -> Expr {
     const SHORT: [(char, char); 8] =
         [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
     let short = SHORT.into_iter().filter(|(means, _)| !characters.contains(means)).map(|(_, letter)| letter);
-    let short = Class::of(short);
+    let short = builder.class(Class::of(&short.list()));
     let mut codes: Vec<String> = characters.iter().map(|&character| format!("{:04X}", u32::from(character))).list();
     small::sort_and_dedup(&mut codes);
     let unicode = other_code(builder, &codes.iter().map(String::as_str).list(), 0);
-    choice([short.into(), sequence([text("u"), unicode])])
+    builder.choice(&[short, builder.sequence(&[builder.text("u"), unicode])])
 }
 
 /// Hexadecimal digits of none of these codes. Surrogate pairs are left out if one of these codes is a pair.
@@ -278,12 +286,16 @@ fn other_code(builder: &mut Builder, codes: &[&str], level: usize) -> Expr {
         } else if with.is_empty() {
             free.extend(both);
         } else if level < 3 {
-            alternatives.push(sequence([Class::of(both).into(), other_code(builder, &with, level + 1)]));
+            let (first, rest) = (builder.class(Class::of(&both)), other_code(builder, &with, level + 1));
+            alternatives.push(builder.sequence(&[first, rest]));
         }
     }
     let rest = u32::try_from(3 - level.min(3)).unwrap_or(0);
     if !free.is_empty() {
-        alternatives.insert(0, sequence([Class::of(free).into(), repeat(json::hex(), rest, Some(rest))]));
+        alternatives.insert(
+            0,
+            builder.sequence(&[builder.class(Class::of(&free)), builder.repeat(json::hex(builder), rest, Some(rest))]),
+        );
     }
-    choice(alternatives)
+    builder.choice(&alternatives)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::{Expr, choice, key_order, text};
+use super::super::Expr;
 use super::condition::Condition;
 use super::constraints::Constraints;
 use super::types::{ARRAY, BOOLEAN, FRACTION, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
@@ -66,7 +66,7 @@ impl<'s> Schemas<'s, '_> {
         match why {
             Some(why) if expressions.is_empty() => Err(why),
             _ if expressions.len() == 1 => Ok(expressions.remove(0)),
-            _ => Ok(self.rule(hint, choice(expressions))),
+            _ => Ok(self.rule(hint, self.builder.choice(&expressions))),
         }
     }
 
@@ -103,7 +103,7 @@ impl<'s> Schemas<'s, '_> {
         if expressions.len() == 1 {
             return Ok(expressions.remove(0));
         }
-        Ok(self.rule(hint, choice(expressions)))
+        Ok(self.rule(hint, self.builder.choice(&expressions)))
     }
 
     fn of_type(&mut self, hint: &str, types: u8, constraints: &Constraints<'s>) -> Outcome<'s, Expr> {
@@ -137,11 +137,11 @@ impl<'s> Schemas<'s, '_> {
             return Ok(json::boolean(self.builder).into());
         }
         let allowed = [true, false].into_iter().filter(|&value| !excluded.contains(&&Value::Bool(value)));
-        let allowed: Vec<Expr> = allowed.map(|value| text(value.to_string())).list();
+        let allowed: Vec<Expr> = allowed.map(|value| self.builder.text(value.to_string())).list();
         if allowed.is_empty() {
             return impossible(excluded.first().copied(), "true and false are excluded");
         }
-        Ok(choice(allowed))
+        Ok(self.builder.choice(&allowed))
     }
 
     pub(super) fn report_excluded(&mut self, excluded: &[&'s Value]) {
@@ -163,7 +163,7 @@ impl<'s> Schemas<'s, '_> {
             match json::literal(self.builder, value, DEPTH) {
                 Some(expr) => {
                     expressions.push(expr);
-                    let sorted = key_order::sorted(self.builder.key_order(), value);
+                    let sorted = self.special.sorting.and_then(|sorting| sorting.sorted(value));
                     expressions.extend(sorted.and_then(|value| json::literal(self.builder, &value, DEPTH)));
                 }
                 None => {
@@ -180,7 +180,7 @@ impl<'s> Schemas<'s, '_> {
         match expressions.len() {
             0 => impossible(schema, "none of the listed values fits the rest of the schema"),
             1 => Ok(expressions.remove(0)),
-            _ => Ok(self.rule(hint, choice(expressions))),
+            _ => Ok(self.rule(hint, self.builder.choice(&expressions))),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::small::{List as _, json_text};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules};
 use crate::values::{NAME, no_string, schema_of};
-use crate::{Class, Expr, choice, many, option, repeat, sequence, text};
+use crate::{Class, Expr};
 
 /// References and combinations of schemas are followed at most so deep.
 const MAX_DEPTH: usize = 16;
@@ -122,7 +122,9 @@ impl<'a> Turn<'a> {
 
     fn make_argument(&mut self, state: StateId, tool: &ToolRules, argument: Argument<'_>) -> Option<(NodeId, StateId)> {
         let (name, label) = match argument {
-            Argument::Property(_, property) => (text(&*property.name), format!("{}-{}", tool.name, property.name)),
+            Argument::Property(_, property) => {
+                (self.builder.text(&*property.name), format!("{}-{}", tool.name, property.name))
+            }
             Argument::Any => {
                 let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).list();
                 let class = self.name_class(state);
@@ -142,11 +144,11 @@ impl<'a> Turn<'a> {
                 }
                 _ => None,
             })?;
-            let mut lead: Alternative = vec![Piece::Expr(name.clone())];
+            let mut lead: Alternative = vec![Piece::Expr(name)];
             if spaced_before(marker) {
                 lead.push(self.space());
             }
-            lead.push(Piece::Expr(text(marker.consumed())));
+            lead.push(Piece::Expr(self.builder.text(marker.consumed())));
             let (values, next) = self.argument_value(transition.next, kind, &marker.after, nested, tool, argument)?;
             if next_state.is_some_and(|other| other != next) {
                 return None;
@@ -160,8 +162,12 @@ impl<'a> Turn<'a> {
             Some(nesting) if matches!(argument, Argument::Property(_, property) if may_be(property, Types::ARRAY)) => {
                 // A list is the same argument again.
                 let list = self.graph.filled(label.clone(), Vec::new());
-                let more =
-                    vec![Piece::Node(one), self.space(), Piece::Expr(text(nesting.open.clone())), Piece::Node(list)];
+                let more = vec![
+                    Piece::Node(one),
+                    self.space(),
+                    Piece::Expr(self.builder.text(nesting.open.clone())),
+                    Piece::Node(list),
+                ];
                 self.graph.fill(list, label, None, vec![vec![Piece::Node(one)], more]);
                 list
             }
@@ -200,14 +206,15 @@ impl<'a> Turn<'a> {
                     if after != after_plain {
                         return None;
                     }
-                    let bracket = Piece::Expr(text(transitions.first()?.0.core.clone()));
+                    let bracket = Piece::Expr(self.builder.text(transitions.first()?.0.core.clone()));
                     let within = within.into_iter().map(|value| [vec![bracket.clone()], value].concat());
                     let all = within.chain(plain).map(|value| [lead.clone(), value].concat()).list();
                     return Some((all, after));
                 }
                 None if alike => {
                     lead.push(self.space());
-                    lead.push(Piece::Expr(choice(transitions.iter().map(|(marker, _)| text(marker.core.clone())))));
+                    let cores = transitions.iter().map(|(marker, _)| self.builder.text(&*marker.core)).list();
+                    lead.push(Piece::Expr(self.builder.choice(&cores)));
                     layout = &transitions[0].0.after;
                     state = next;
                 }
@@ -289,8 +296,8 @@ impl<'a> Turn<'a> {
                         value if typed => Some(json_text(value)),
                         _ => None,
                     });
-                    let texts: Vec<Expr> = texts.map(text).list();
-                    alternatives.push(self.exactly(state, layout, argument, choice(texts)));
+                    let texts: Vec<Expr> = texts.map(|text| self.builder.text(text)).list();
+                    alternatives.push(self.exactly(state, layout, argument, self.builder.choice(&texts)));
                 }
                 None if has_format(&property.schema) && property.types == Types::STRING => {
                     let stop = self.state(state).markers.list().first().and_then(|marker| marker.core.chars().next());
@@ -384,14 +391,14 @@ impl<'a> Turn<'a> {
         let path = format!("/properties/{}", property.name);
         let why = "an object in tags is raw text to the grammar, but for the beginning of its first tag";
         self.values.note(&tool.name, &path, "type", why);
-        let name = self.name_class(state).intersect(&Class::of(['/']).negate());
+        let name = self.name_class(state).intersect(&Class::of(&['/']).negate());
         let mut begins: Vec<Alternative> =
-            vec![vec![Piece::Expr(text(nesting.open.clone())), Piece::Expr(name.into())]];
+            vec![vec![Piece::Expr(self.builder.text(nesting.open.clone())), Piece::Expr(self.builder.class(name))]];
         if may_be(property, Types::ARRAY) {
             let why = "the items of a list in tags are raw text to the grammar, and are not counted";
             self.values.note(&tool.name, &path, "items", why);
             let others = nesting.open.chars().take(1).chain(['\0', ' ', '\t', '\n', '\r', '[']);
-            begins.push(vec![self.space(), Piece::Expr(Class::of(others).negate().into())]);
+            begins.push(vec![self.space(), Piece::Expr(self.builder.class(Class::of(&others.list()).negate()))]);
         }
         let argument = Argument::Property(usize::MAX, property);
         let rest = self.any_text(state, tool, argument);
@@ -428,9 +435,9 @@ impl<'a> Turn<'a> {
         let Some((marker, at)) = named else { return Vec::new() };
         self.values.note(&tool.name, "", "additionalProperties", UNKNOWN_NAME);
         let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
-        let any = self.builder.rule("any-text", many(Class::any()));
-        let name = repeat(self.name_class(state), 1, Some(NAME));
-        [any.into(), text(before), name, text(after)].into_iter().map(Piece::Expr).list()
+        let any = self.builder.rule("any-text", self.builder.many(Class::any()));
+        let name = self.builder.repeat(self.name_class(state), 1, Some(NAME));
+        [any.into(), self.builder.text(before), name, self.builder.text(after)].into_iter().map(Piece::Expr).list()
     }
 
     /// A value with any white space around it, and the marker that closes it.
@@ -444,20 +451,27 @@ impl<'a> Turn<'a> {
     fn exactly(&mut self, state: StateId, layout: &str, argument: Argument<'_>, value: Expr) -> Alternative {
         let markers = self.state(state).markers.list();
         let before = markers.first().map_or("", |marker| &*marker.before);
-        let parts = [option(text(layout)), value, option(text(before)), self.closers(state, argument)];
+        let parts = [
+            self.builder.option(self.builder.text(layout)),
+            value,
+            self.builder.option(self.builder.text(before)),
+            self.closers(state, argument),
+        ];
         parts.into_iter().map(Piece::Expr).list()
     }
 
     fn closers(&self, state: StateId, argument: Argument<'_>) -> Expr {
         let closer = |marker: &Marker| match (argument, marker.named) {
-            (Argument::Property(_, property), _) if marker.take => text(marker.core_for(&property.name)),
+            (Argument::Property(_, property), _) if marker.take => self.builder.text(marker.core_for(&property.name)),
             (Argument::Any, Some(at)) => {
                 let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
-                sequence([text(before), repeat(self.name_class(state), 1, Some(NAME)), text(after)])
+                let name = self.builder.repeat(self.name_class(state), 1, Some(NAME));
+                self.builder.sequence(&[self.builder.text(before), name, self.builder.text(after)])
             }
-            _ => text(marker.consumed()),
+            _ => self.builder.text(marker.consumed()),
         };
-        choice(self.transitions(Position::new(state)).iter().map(|(marker, _)| closer(marker)))
+        let closers = self.transitions(Position::new(state)).iter().map(|(marker, _)| closer(marker)).list();
+        self.builder.choice(&closers)
     }
 
     /// A value that fits a schema. `None` if there is none.

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use unjinja_runtime::abi_3::CallShape;
 
 use super::{Call, Offered, Turn};
+use crate::Expr;
 use crate::small::List as _;
 use crate::syntax::Syntax;
-use crate::{Expr, choice, option, sequence, text};
 
 impl Turn<'_> {
     /// All arguments of a call as one object.
@@ -52,7 +52,7 @@ impl Turn<'_> {
                     let call = self.call_object(shape, name, arguments, tool.has_required());
                     calls.push(self.builder.rule(&format!("{}-call", tool.name), call).into());
                 }
-                (!calls.is_empty()).then(|| choice(calls))
+                (!calls.is_empty()).then(|| self.builder.choice(&calls))
             }
         }
     }
@@ -60,7 +60,7 @@ impl Turn<'_> {
     /// Arguments as the template writes them: an object, or its text in a string.
     fn as_written(&mut self, shape: &CallShape, arguments: Expr) -> Expr {
         match shape.args_as_text {
-            true => self.values.in_string(&mut self.builder, &arguments),
+            true => (self.limits.parts.as_text)(self, arguments),
             false => arguments,
         }
     }
@@ -68,13 +68,14 @@ impl Turn<'_> {
     fn call_object(&mut self, shape: &CallShape, name: Expr, arguments: Expr, required: bool) -> Expr {
         let syntax = if shape.python { Syntax::Python } else { Syntax::Json };
         let space = self.values.space(&mut self.builder);
-        let colon = sequence([space.clone(), text(":"), space.clone()]);
+        let colon = self.builder.read("$0 ':' $0", &[space]);
         let pair = |turn: &mut Self, key: &str, value: Expr| {
-            sequence([turn.values.exact(&mut turn.builder, key, syntax.clone()), colon.clone(), value])
+            let key = turn.values.exact(&mut turn.builder, key, syntax.clone());
+            turn.builder.sequence(&[key, colon, value])
         };
         let mut members: Vec<(Expr, bool)> = Vec::new();
         if shape.name_is_key {
-            members.push((sequence([name, colon.clone(), arguments]), true));
+            members.push((self.builder.sequence(&[name, colon, arguments]), true));
         } else {
             let inner =
                 vec![(pair(self, &shape.name_field, name), true), (pair(self, &shape.args_field, arguments), required)];
@@ -99,7 +100,7 @@ impl Turn<'_> {
     /// An object with these members in any order, each at most once. The flag says whether a member is required.
     fn members(&mut self, members: Vec<(Expr, bool)>) -> Expr {
         let space = self.values.space(&mut self.builder);
-        let comma = sequence([space.clone(), text(","), space.clone()]);
+        let comma = self.builder.read("$0 ',' $0", &[space]);
         let most = 1u32 << members.len().min(5);
         let mut rules: Vec<Expr> = vec![Expr::EMPTY; most as usize];
         // One rule per set of members that are already written, from the full set down: what may come after them.
@@ -108,25 +109,25 @@ impl Turn<'_> {
             let alternatives: Vec<Expr> = left
                 .clone()
                 .filter_map(|(at, (member, _))| {
-                    let rest = rules.get((written | 1 << at) as usize)?.clone();
-                    let lead = if written == 0 { Expr::EMPTY } else { comma.clone() };
-                    Some(sequence([lead, member.clone(), rest]))
+                    let rest = *rules.get((written | 1 << at) as usize)?;
+                    let lead = if written == 0 { Expr::EMPTY } else { comma };
+                    Some(self.builder.sequence(&[lead, *member, rest]))
                 })
                 .list();
             let complete = left.clone().all(|(_, (_, required))| !required);
             let allowed_target = match (alternatives.is_empty(), complete) {
                 (true, _) => Expr::EMPTY,
-                (false, true) => option(choice(alternatives)),
-                (false, false) => choice(alternatives),
+                (false, true) => self.builder.option(self.builder.choice(&alternatives)),
+                (false, false) => self.builder.choice(&alternatives),
             };
             let inline = members.len() <= 2;
-            rules[written as usize] = if inline || allowed_target.is_empty() {
+            rules[written as usize] = if inline || allowed_target == Expr::EMPTY {
                 allowed_target
             } else {
                 self.builder.rule("members", allowed_target).into()
             };
         }
         let all = rules.swap_remove(0);
-        sequence([text("{"), space.clone(), all, space, text("}")])
+        self.builder.read("'{' $0 $1 $0 '}'", &[space, all])
     }
 }

@@ -4,8 +4,8 @@
 use unjinja_runtime::abi_3::{Action, Hole, Marker, State, Transition};
 
 use super::{Alternative, Exit, Piece, Position, Turn, is_irrelevant};
+use crate::Expr;
 use crate::small::List as _;
-use crate::{Expr, choice, option, text};
 
 impl<'a> Turn<'a> {
     /// The alternatives of a state in which only markers may come.
@@ -68,7 +68,7 @@ impl<'a> Turn<'a> {
         let mut groups: Vec<(Exit, Vec<Expr>)> = Vec::new();
         for (marker, transition) in transitions {
             let Some(to) = self.allowed_target(at, marker, transition) else { continue };
-            let core = text(marker.consumed());
+            let core = self.builder.text(marker.consumed());
             let exit = (to, self.spaced_after(marker, to));
             match groups.iter_mut().find(|(other, _)| *other == exit) {
                 Some((_, cores)) => cores.push(core),
@@ -77,7 +77,7 @@ impl<'a> Turn<'a> {
         }
         let mut alternatives = Vec::with_capacity(groups.len());
         for (exit, cores) in groups {
-            let begin = lead.iter().cloned().chain([Piece::Expr(choice(cores))]).list();
+            let begin = lead.iter().cloned().chain([Piece::Expr(self.builder.choice(&cores))]).list();
             alternatives.push(self.then(begin, exit));
         }
         alternatives
@@ -118,8 +118,8 @@ impl<'a> Turn<'a> {
             let value = Piece::Expr(value);
             let space = self.space();
             let to = self.to(Position { answered: true, ..at });
-            let fence = |ticks: &str| Piece::Expr(text(ticks));
-            let label = Piece::Expr(option(text("json")));
+            let fence = |ticks: &str| Piece::Expr(self.builder.text(ticks));
+            let label = Piece::Expr(self.builder.option(self.builder.text("json")));
             alternatives.push(vec![space.clone(), value.clone(), to.clone()]);
             alternatives.push(vec![
                 space.clone(),
@@ -152,7 +152,8 @@ impl<'a> Turn<'a> {
             if let Some(rest) = marker.core.strip_prefix(read)
                 && let Some(to) = self.allowed_target(at, marker, transition)
             {
-                alternatives.push(self.then(vec![Piece::Expr(text(rest))], (to, self.spaced_after(marker, to))));
+                alternatives
+                    .push(self.then(vec![Piece::Expr(self.builder.text(rest))], (to, self.spaced_after(marker, to))));
             }
         }
         alternatives

@@ -6,13 +6,13 @@ use super::{Alternative, Call, Offered, Piece, Position, Turn, spaced_before};
 use crate::small::List as _;
 use crate::tool_rules::Written;
 use crate::values::NAME;
-use crate::{Class, Expr, option, repeat, sequence, some, text};
+use crate::{Class, Expr};
 
 impl<'a> Turn<'a> {
     /// Any name, and the markers after it.
     pub(crate) fn any_name(&mut self, at: Position) -> Vec<Alternative> {
         let call = if self.state(at.state).hole == Some(Hole::Name) { Call::Any } else { at.call };
-        let name = Piece::Expr(repeat(self.name_class(at.state), 1, Some(NAME)));
+        let name = Piece::Expr(self.builder.repeat(self.name_class(at.state), 1, Some(NAME)));
         let mut alternatives = Vec::new();
         for (marker, transition) in self.transitions(at) {
             let layout = if spaced_before(marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
@@ -29,7 +29,7 @@ impl<'a> Turn<'a> {
         let joining = ['_', '-', '.', ':', '/', '$'].map(|char| (char, char));
         let words = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('\u{a1}', char::MAX)];
         let firsts = self.state(state).markers.list().iter().filter_map(|marker| marker.core.chars().next());
-        Class::ranges(words.into_iter().chain(joining)).intersect(&Class::of(firsts).negate())
+        Class::ranges(&[&words[..], &joining].concat()).intersect(&Class::of(&firsts.list()).negate())
     }
 
     pub(super) fn name(&mut self, at: Position) -> Vec<Alternative> {
@@ -46,13 +46,17 @@ impl<'a> Turn<'a> {
             let mut transitions: Vec<(&'a Marker, &'a Transition)> = Vec::new();
             let mut labels: Vec<Alternative> = Vec::new();
             for (marker, transition) in self.transitions(at) {
-                let mut alternative = vec![text(&*name)];
+                let mut alternative = vec![self.builder.text(&*name)];
                 if let Some(Action::StartLabelled { prefix, separator }) =
                     transition.actions.iter().find(|action| matches!(action, Action::StartLabelled { .. }))
                 {
-                    let digits = some(Class::ranges([('0', '9')]));
-                    let index = sequence([text(separator.clone()), digits]);
-                    alternative = vec![option(text(prefix.clone())), text(&*name), option(index)];
+                    let digits = self.builder.some(Class::ranges(&[('0', '9')]));
+                    let index = self.builder.sequence(&[self.builder.text(separator.clone()), digits]);
+                    alternative = vec![
+                        self.builder.option(self.builder.text(prefix.clone())),
+                        self.builder.text(&*name),
+                        self.builder.option(index),
+                    ];
                 }
                 let mut alternative: Alternative = alternative.into_iter().map(Piece::Expr).list();
                 if spaced_before(marker) {

@@ -10,7 +10,6 @@ use crate::counted::{Between, Counted, counted};
 use crate::free_text::FreeText;
 use crate::schema::Count;
 use crate::small::List as _;
-use crate::text;
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
 
@@ -26,8 +25,22 @@ impl Turn<'_> {
         if let Some(table) = self.tables.get(&key) {
             return Rc::clone(table);
         }
-        let table =
-            self.with_stops(key, |stops, _, exits| Rc::new(Table { text: Arc::new(FreeText::new(stops)), exits }));
+        let tokens = self.builder.tokens();
+        let table = self.with_stops(key, |stops, _, mut exits| {
+            let mut text = FreeText::new(stops);
+            // Where the text is spelled as rules, the letters of a token must be excluded too: XGrammar reads a token as its letters
+            // where it can. The other forms exclude them by themselves.
+            if !text.excludes_its_stops() {
+                let spelled = stops.iter().filter(|stop| stop.confirm.is_empty()).map(|stop| tokens.unfold(stop.core));
+                let spelled: Vec<String> = spelled.filter(|core| stops.iter().all(|stop| stop.core != core)).list();
+                if !spelled.is_empty() {
+                    let more = spelled.iter().map(|core| Stop { core, confirm: Vec::new(), peek: false });
+                    text = FreeText::new(&stops.iter().cloned().chain(more).list());
+                    exits.resize_with(text.stops.len(), Vec::new);
+                }
+            }
+            Rc::new(Table { text: Arc::new(text), exits })
+        });
         self.tables.insert(key, Rc::clone(&table));
         table
     }
@@ -152,10 +165,10 @@ impl Turn<'_> {
             match transition {
                 TextTransition::Char(chars, next) => {
                     let next = self.graph.node(self.text_key(key, *next));
-                    alternatives.push(vec![Piece::Expr(class(chars)), Piece::Node(next)]);
+                    alternatives.push(vec![Piece::Expr(class(&self.builder, chars)), Piece::Node(next)]);
                 }
                 TextTransition::Stop(char, stop) => {
-                    let char = Piece::Expr(text(char.to_string()));
+                    let char = Piece::Expr(self.builder.char(*char));
                     alternatives.extend(self.exits(key, &table.exits[*stop], Some(char)));
                 }
                 TextTransition::Peek(stop) => alternatives.extend(self.exits(key, &table.exits[*stop], None)),

@@ -10,14 +10,14 @@ use std::fmt::Write;
 use crate::free_text::{FreeText, TextPart};
 use crate::small::{Map, Set};
 use crate::special_tokens::Tokens;
-use crate::{Builder, Class, Expr, Repeat, Rule, RuleId, SpecialToken, sequence, text, write};
+use crate::{Builder, Class, Expr, Kind, Repeat, Rule, RuleId, SpecialToken, write};
 
 /// The grammar of an expression: the rule `root`, and the rules that it needs.
-pub(super) fn grammar(builder: &Builder, root: &Expr) -> String {
+pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
     // A text without overlapping markers is a macro; its states are not needed.
     let order = builder.needed(root, |rule| macro_of(builder, rule).is_some());
     let names = names(builder, &order);
-    let mut writer = Writer { tokens: builder.tokens(), names, texts: Vec::new(), out: String::new() };
+    let mut writer = Writer { builder, tokens: builder.tokens(), names, texts: Vec::new(), out: String::new() };
     writer.rule("root", root);
     for id in order {
         let Some(rule) = builder.get(id) else { continue };
@@ -28,7 +28,7 @@ pub(super) fn grammar(builder: &Builder, root: &Expr) -> String {
                 if let Some(comment) = &rule.comment {
                     write::comment(&mut writer.out, "# ", comment);
                 }
-                writer.rule(&name, rule.expr.as_ref().unwrap_or(&Expr::Choice(Vec::new())));
+                writer.rule(&name, rule.expr.unwrap_or(Expr::NOTHING));
             }
         }
     }
@@ -38,7 +38,7 @@ pub(super) fn grammar(builder: &Builder, root: &Expr) -> String {
 /// The free text that a rule is, if the macro for free text means the same.
 fn macro_of(builder: &Builder, rule: &Rule) -> Option<(std::sync::Arc<FreeText>, TextPart)> {
     let part = rule.text?;
-    Some((builder.text(part.text).filter(|text| part.from == 0 && text.excludes_its_stops())?, part))
+    Some((builder.free_text(part.text).filter(|text| part.from == 0 && text.excludes_its_stops())?, part))
 }
 
 /// The names of the rules, distinct and none of them a macro.
@@ -60,6 +60,7 @@ fn names(builder: &Builder, order: &[RuleId]) -> Map<RuleId, String> {
 }
 
 struct Writer<'b> {
+    builder: &'b Builder,
     tokens: &'b Tokens,
     names: Map<RuleId, String>,
     /// The free texts that have a rule already.
@@ -72,7 +73,7 @@ impl Writer<'_> {
         self.names.get(&rule).map_or("", String::as_str)
     }
 
-    fn rule(&mut self, name: &str, expr: &Expr) {
+    fn rule(&mut self, name: &str, expr: Expr) {
         self.out.push_str(name);
         self.out.push_str(" ::= ");
         self.expr(expr, false);
@@ -110,25 +111,24 @@ impl Writer<'_> {
     }
 
     /// Writes an expression; as one item, in parentheses where they are needed.
-    fn expr(&mut self, expr: &Expr, item: bool) {
-        match expr {
-            Expr::Text(text) => self.text_with_tokens(text, item),
-            Expr::Class(class) => self.class_or_tokens(class),
-            Expr::Rule(rule) => {
-                let name = self.name(*rule).to_owned();
+    fn expr(&mut self, expr: Expr, item: bool) {
+        match self.builder.kind(expr) {
+            Kind::Text(text) => self.text_with_tokens(&text, item),
+            Kind::Class(class) => self.class_or_tokens(&class),
+            Kind::Rule(rule) => {
+                let name = self.name(rule).to_owned();
                 self.out.push_str(&name);
             }
-            Expr::Sequence(parts) if parts.is_empty() => self.literal(""),
-            Expr::Choice(parts) if parts.is_empty() => self.nothing(),
-            Expr::Sequence(parts) => self.list(parts, " ", item),
-            Expr::Choice(parts) => self.list(parts, " | ", item),
-            Expr::Repeat(this) => {
-                let Repeat { body, min, max } = &**this;
-                let nested = matches!(body, Expr::Repeat(_));
+            Kind::Sequence(parts) if parts.is_empty() => self.literal(""),
+            Kind::Choice(parts) if parts.is_empty() => self.nothing(),
+            Kind::Sequence(parts) => self.list(&parts, " ", item),
+            Kind::Choice(parts) => self.list(&parts, " | ", item),
+            Kind::Repeat(Repeat { body, min, max }) => {
+                let nested = matches!(self.builder.kind(body), Kind::Repeat(_));
                 self.out.push_str(if nested { "(" } else { "" });
                 self.expr(body, true);
                 self.out.push_str(if nested { ")" } else { "" });
-                write::count(&mut self.out, *min, *max);
+                write::count(&mut self.out, min, max);
             }
         }
     }
@@ -139,7 +139,8 @@ impl Writer<'_> {
             if number > 0 {
                 self.out.push_str(between);
             }
-            self.expr(part, !matches!(part, Expr::Sequence(parts) if between != " " && parts.len() > 1));
+            let bare = between != " " && matches!(self.builder.kind(*part), Kind::Sequence(parts) if parts.len() > 1);
+            self.expr(*part, !bare);
         }
         self.out.push_str(if item { ")" } else { "" });
     }
@@ -223,38 +224,45 @@ impl Writer<'_> {
     }
 }
 
-/// The expressions before the last one of a sequence, as one.
-pub(super) fn joined(parts: &[Expr]) -> Expr {
-    match parts {
-        [] => text(""),
-        parts => sequence(parts.iter().cloned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{choice, many, option, repeat, some};
 
     #[test]
     fn writes_what_the_engine_reads() {
+        let builder = Builder::new();
         for (expr, expected) in [
-            (text(""), r#""""#),
+            (builder.text(""), r#""""#),
             (Expr::EMPTY, r#""""#),
-            (text("a\"b\\c\n\r\t'[]-^/"), r#""a\"b\\c\n\r\t'[]-^/""#),
-            (text("\0\u{7f}1\u{a0}\u{e0001}é｜😀"), r#""\u0000\u007F1\u00A0\U000E0001é｜😀""#),
-            (Class::ranges([('a', 'z'), ('0', '9'), ('_', '_')]).into(), "[0-9_a-z]"),
-            (Class::of(['-', ']', '^', '[']).into(), r"[\-\[\]\^]"),
-            (Class::of(['^', '"']).negate().into(), r#"[^"\^]"#),
-            (Class::of([]).negate().into(), r"[\u0000-\U0010FFFF]"),
-            (Expr::Choice(Vec::new()), r"[^\u0000-\U0010FFFF]"),
-            (choice([sequence([text("a"), many(text("b"))]), text("c")]), r#""a" "b"* | "c""#),
-            (sequence([text("a"), choice([text("b"), Expr::EMPTY])]), r#""a" ("b" | "")"#),
-            (option(repeat(text("b"), 2, Some(3))), r#"("b"{2,3})?"#),
-            (some(sequence([text("a"), Class::any().into()])), r#"("a" [^\u0000])+"#),
-            (choice([choice([text("a"), text("b")]), sequence([text("c")])]), r#""a" | "b" | "c""#),
+            (builder.text("a\"b\\c\n\r\t'[]-^/"), r#""a\"b\\c\n\r\t'[]-^/""#),
+            (builder.text("\0\u{7f}1\u{a0}\u{e0001}é｜😀"), r#""\u0000\u007F1\u00A0\U000E0001é｜😀""#),
+            (builder.class(Class::ranges(&[('a', 'z'), ('0', '9'), ('_', '_')])), "[0-9_a-z]"),
+            (builder.class(Class::of(&['-', ']', '^', '['])), r"[\-\[\]\^]"),
+            (builder.class(Class::of(&['^', '"']).negate()), r#"[^"\^]"#),
+            (builder.class(Class::of(&[]).negate()), r"[\u0000-\U0010FFFF]"),
+            (Expr::NOTHING, r"[^\u0000-\U0010FFFF]"),
+            (
+                builder.choice(&[
+                    builder.sequence(&[builder.text("a"), builder.many(builder.text("b"))]),
+                    builder.text("c"),
+                ]),
+                r#""a" "b"* | "c""#,
+            ),
+            (
+                builder.sequence(&[builder.text("a"), builder.choice(&[builder.text("b"), Expr::EMPTY])]),
+                r#""a" ("b" | "")"#,
+            ),
+            (builder.option(builder.repeat(builder.text("b"), 2, Some(3))), r#"("b"{2,3})?"#),
+            (builder.some(builder.sequence(&[builder.text("a"), builder.class(Class::any())])), r#"("a" [^\u0000])+"#),
+            (
+                builder.choice(&[
+                    builder.choice(&[builder.text("a"), builder.text("b")]),
+                    builder.sequence(&[builder.text("c")]),
+                ]),
+                r#""a" | "b" | "c""#,
+            ),
         ] {
-            assert_eq!(grammar(&Builder::new(), &expr), format!("root ::= {expected}\n"));
+            assert_eq!(grammar(&builder, expr), format!("root ::= {expected}\n"));
         }
     }
 
@@ -262,9 +270,9 @@ mod tests {
     fn names_are_none_of_the_macros() {
         let mut builder = Builder::new();
         let parts: Vec<Expr> =
-            ["Token", "9", "rule-9", "true"].map(|name| builder.rule(name, text(name)).into()).to_vec();
+            ["Token", "9", "rule-9", "true"].map(|name| builder.rule(name, builder.text(name)).into()).to_vec();
         assert_eq!(
-            grammar(&builder, &sequence(parts)),
+            grammar(&builder, builder.sequence(&parts)),
             "root ::= rule-Token rule-9 rule-9-x rule-true\nrule-Token ::= \"Token\"\nrule-9 ::= \"9\"\n\
              rule-9-x ::= \"rule-9\"\nrule-true ::= \"true\"\n"
         );

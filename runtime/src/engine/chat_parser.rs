@@ -6,7 +6,7 @@ use super::stream::{Stream, borrow};
 use super::token_counts::TokenCounts;
 use crate::message::{BorrowedMessage, Event, Message};
 use crate::options::Options;
-use crate::program::{ModelInfo, Program};
+use crate::program::{ModelInfo, Needs, Program};
 
 /// Any model's parser.
 ///
@@ -42,6 +42,12 @@ use crate::program::{ModelInfo, Program};
 pub trait ChatParser: Send + Sync {
     /// The program that the parser runs.
     fn program(&self) -> &Program;
+
+    /// What the grammar of the program needs. Where the parser's type is known, this is known when an application is compiled.
+    #[doc(hidden)]
+    fn needs(&self) -> Needs {
+        Needs::ALL
+    }
 
     /// What the spec says about the model.
     fn info(&self) -> &ModelInfo {
@@ -99,6 +105,11 @@ pub trait ChatStream {
 impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
     fn program(&self) -> &Program {
         Machine::program(self)
+    }
+
+    #[inline]
+    fn needs(&self) -> Needs {
+        Machine::needs(self)
     }
 
     fn parse(&self, output: Chunk<'_>, options: &Options) -> Message {

@@ -5,7 +5,7 @@
 //! must not know what the primitives do.
 
 use super::io::Io;
-use crate::program::{Program, StateId};
+use crate::program::{Needs, Program, StateId};
 
 pub use super::cursor::Found;
 
@@ -24,6 +24,11 @@ pub enum Flow {
 pub trait Machine {
     /// The program that this parser runs.
     fn program(&self) -> &Program;
+
+    /// What the grammar of the program needs. Generated code knows it when it is compiled.
+    fn needs(&self) -> Needs {
+        Needs::ALL
+    }
 
     /// Reads on from `state`.
     fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow;

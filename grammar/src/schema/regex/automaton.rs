@@ -51,7 +51,7 @@ impl Automaton {
             let mut start = automaton.node(&part.node, last)?;
             if !part.at_start {
                 let again = automaton.add(State::Split(Vec::new()))?;
-                let any = automaton.add(State::Read(Class::of([]).negate(), again))?;
+                let any = automaton.add(State::Read(Class::of(&[]).negate(), again))?;
                 automaton.states[again] = State::Split(vec![any, start]);
                 start = again;
             }

@@ -52,7 +52,7 @@ impl Parser<'_> {
                     Node::Class(self.escape(false)?)
                 }
                 '*' | '+' | '?' => return Err("the expression is not valid: there is nothing to repeat"),
-                character => self.skip(Node::Class(Class::of([character]))),
+                character => self.skip(Node::Class(Class::of(&[character]))),
             };
             nodes.push(self.quantified(node)?);
         }
@@ -152,7 +152,7 @@ impl Parser<'_> {
             }
         }
         self.advance();
-        let class = Class::ranges(ranges);
+        let class = Class::ranges(&ranges);
         Ok(if negated { class.negate() } else { class })
     }
 
@@ -161,7 +161,7 @@ impl Parser<'_> {
             return self.escape(true);
         }
         let character = self.peek().ok_or("the expression is not valid: a class is open")?;
-        Ok(self.skip(Class::of([character])))
+        Ok(self.skip(Class::of(&[character])))
     }
 
     /// Reads an escape; the backslash is already read.
@@ -169,8 +169,8 @@ impl Parser<'_> {
         const SHORT: Why = "the expression is not valid: an escape is too short";
         let character = self.peek().ok_or(SHORT)?;
         self.advance();
-        let digits = || Class::ranges([('0', '9')]);
-        let words = || Class::ranges([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
+        let digits = || Class::ranges(&[('0', '9')]);
+        let words = || Class::ranges(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
         Ok(match character {
             'd' => digits(),
             'D' => digits().negate(),
@@ -178,26 +178,26 @@ impl Parser<'_> {
             'W' => words().negate(),
             's' => white_space(),
             'S' => white_space().negate(),
-            't' => Class::of(['\t']),
-            'n' => Class::of(['\n']),
-            'r' => Class::of(['\r']),
-            'v' => Class::of(['\u{b}']),
-            'f' => Class::of(['\u{c}']),
-            'b' if in_class => Class::of(['\u{8}']),
-            '0' if !self.peek().is_some_and(|next| next.is_ascii_digit()) => Class::of(['\0']),
+            't' => Class::of(&['\t']),
+            'n' => Class::of(&['\n']),
+            'r' => Class::of(&['\r']),
+            'v' => Class::of(&['\u{b}']),
+            'f' => Class::of(&['\u{c}']),
+            'b' if in_class => Class::of(&['\u{8}']),
+            '0' if !self.peek().is_some_and(|next| next.is_ascii_digit()) => Class::of(&['\0']),
             'b' | 'B' => return Err("word boundaries are not supported"),
             '1'..='9' | 'k' => return Err("back references are not supported"),
             'p' | 'P' => return Err("Unicode properties are not supported"),
             'c' => {
                 let letter = self.peek().filter(char::is_ascii_alphabetic).ok_or(SHORT)?;
                 self.advance();
-                Class::of([char::from(letter as u8 & 31)])
+                Class::of(&[char::from(letter as u8 & 31)])
             }
-            'x' => Class::of([self.code(2).ok_or(SHORT)?]),
-            'u' => Class::of([self.unicode().ok_or(SHORT)?]),
+            'x' => Class::of(&[self.code(2).ok_or(SHORT)?]),
+            'u' => Class::of(&[self.unicode().ok_or(SHORT)?]),
             // Other escapes mean different things to different engines.
             character if character.is_ascii_alphanumeric() => return Err("the expression has an unknown escape"),
-            character => Class::of([character]),
+            character => Class::of(&[character]),
         })
     }
 
@@ -248,11 +248,11 @@ impl Parser<'_> {
 }
 
 fn line_ends() -> Class {
-    Class::of(['\n', '\r', '\u{2028}', '\u{2029}'])
+    Class::of(&['\n', '\r', '\u{2028}', '\u{2029}'])
 }
 
 fn white_space() -> Class {
-    Class::ranges([
+    Class::ranges(&[
         ('\t', '\r'),
         (' ', ' '),
         ('\u{a0}', '\u{a0}'),

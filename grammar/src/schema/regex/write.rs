@@ -2,7 +2,7 @@
 
 use super::super::super::builder::MAX_COUNT;
 use super::super::super::syntax::Syntax;
-use super::super::super::{Builder, Class, Expr, choice, repeat, sequence, text};
+use super::super::super::{Builder, Class, Expr, Kind};
 use super::super::json;
 use super::node::{Node, Why};
 use crate::small::List as _;
@@ -14,8 +14,14 @@ impl Node {
         Ok(match self {
             Self::Class(class) => encoded(builder, class),
             Self::Start | Self::End => Expr::EMPTY,
-            Self::Sequence(nodes) => sequence(each(nodes)?),
-            Self::Choice(nodes) => choice(each(nodes)?),
+            Self::Sequence(nodes) => {
+                let parts = each(nodes)?;
+                builder.sequence(&parts)
+            }
+            Self::Choice(nodes) => {
+                let alternatives = each(nodes)?;
+                builder.choice(&alternatives)
+            }
             Self::Repeat(body, ..) if body.length().1 == Some(0) => Expr::EMPTY,
             Self::Repeat(body, _, max) if body.length().0 == 0 => {
                 // llama.cpp reports the repetition of an expression that can be empty as left recursion.
@@ -24,11 +30,12 @@ impl Node {
             }
             Self::Repeat(body, min, max) => {
                 let max = max.filter(|max| max.saturating_sub(*min) <= MAX_COUNT);
-                let body = match body.write(builder, hint)? {
-                    atom @ (Expr::Class(_) | Expr::Rule(_) | Expr::Text(_)) => atom,
-                    body => builder.rule(&format!("{hint}-part"), body).into(),
+                let body = body.write(builder, hint)?;
+                let body = match builder.kind(body) {
+                    Kind::Class(_) | Kind::Rule(_) | Kind::Text(_) => body,
+                    _ => builder.rule(&format!("{hint}-part"), body).into(),
                 };
-                repeat(body, *min, max)
+                builder.repeat(body, *min, max)
             }
         })
     }
@@ -76,25 +83,29 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
     let plain = class.intersect(&json::unescaped(builder));
     if !plain.is_empty() {
         // Uses the shorter of the two ways to write the class.
-        let others = Class::ranges(Class::ranges(plain.positive()).negate().positive()).negate();
+        let others = Class::ranges(&Class::ranges(&plain.positive()).negate().positive()).negate();
         let shorter = if others.as_ranges().len() < plain.as_ranges().len() { others } else { plain };
-        alternatives.push(shorter.into());
+        alternatives.push(builder.class(shorter));
     }
     if let Syntax::Raw { .. } = builder.syntax() {
-        return choice(alternatives);
+        return builder.choice(&alternatives);
     }
     let mut escapes: Vec<Expr> = Vec::new();
     let short: Vec<char> = SHORT.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).list();
     if !short.is_empty() {
-        escapes.push(Class::of(short).into());
+        escapes.push(builder.class(Class::of(&short)));
     }
     if has('\0', '\u{1f}') {
-        escapes.push(sequence([text("u00"), Class::of(['0', '1']).into(), json::hex()]));
+        escapes.push(builder.sequence(&[
+            builder.text("u00"),
+            builder.class(Class::of(&['0', '1'])),
+            json::hex(builder),
+        ]));
     } else {
         for code in (0..0x20_u8).filter(|&code| class.contains(char::from(code))) {
             let last = char::from_digit(u32::from(code & 15), 16).unwrap_or('0');
-            let last = Class::of([last, last.to_ascii_uppercase()]);
-            escapes.push(sequence([text(format!("u00{}", code >> 4)), last.into()]));
+            let last = Class::of(&[last, last.to_ascii_uppercase()]);
+            escapes.push(builder.sequence(&[builder.text(format!("u00{}", code >> 4)), builder.class(last)]));
         }
     }
     // The class `.` lacks two line ends in this range. Accepting their escapes does no harm.
@@ -102,8 +113,8 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
         escapes.push(json::foreign_escape(builder).into());
     }
     if !escapes.is_empty() {
-        alternatives.push(sequence([text("\\"), choice(escapes)]));
+        alternatives.push(builder.sequence(&[builder.text("\\"), builder.choice(&escapes)]));
     }
-    let expr = choice(alternatives);
-    if let Expr::Class(_) = expr { expr } else { builder.rule("class", expr).into() }
+    let expr = builder.choice(&alternatives);
+    if let Kind::Class(_) = builder.kind(expr) { expr } else { builder.rule("class", expr).into() }
 }

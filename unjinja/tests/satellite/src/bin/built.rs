@@ -8,7 +8,7 @@ pub mod parsers {
 
 /// The same template with the macro.
 pub mod corrected {
-    unjinja::include_template_parser!("corrected.jinja");
+    unjinja::include_template_parser!("corrected/corrected.jinja");
 }
 
 use parsers::{ToolCall, arguments, tags};

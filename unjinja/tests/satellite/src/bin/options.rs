@@ -20,7 +20,7 @@ pub mod beside {
 
 /// Another overlay instead of the one next to the template.
 pub mod instead {
-    unjinja::include_template_parser!("corrected.jinja", overlay = "stop.overlay.toml");
+    unjinja::include_template_parser!("corrected/corrected.jinja", overlay = "stop.overlay.toml");
 }
 
 /// With a committed spec, tools known at build time, and the runtime under another name.
