@@ -53,13 +53,14 @@ fn make(request: Request<'_>, names: fn(&SpecialToken) -> bool, write: fn(&Build
     let folded = (!tokens.is_empty()).then(|| tokens.folded(program));
     let program = folded.as_ref().unwrap_or(program);
     let limits = Limits { texts: Texts::Whole(|turn, key| turn.whole_text(key)), ..limits };
-    let (made, values) = Turn::new(program, limits).whole(state, &tokens.fold(read));
+    let mut turn = Turn::new(program, limits);
+    turn.builder.set_tokens(tokens.clone());
+    let (made, values) = turn.whole(state, &tokens.fold(read));
     let (mut builder, root) = complete(made, &values)?;
     let root = builder.after(root, &tokens.fold(rest));
     if root == Expr::NOTHING {
         return Err(GrammarError::Nothing);
     }
-    builder.set_tokens(tokens);
     Ok((write(&builder, root), values))
 }
 
