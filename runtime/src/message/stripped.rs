@@ -22,7 +22,13 @@ impl Message {
     ///
     /// Parsers do not call this: it looks at the whole answer.
     pub fn note_stripped_tokens(&mut self, program: &Program, options: &Options) {
-        if options.tools.is_empty() || !self.tool_calls.is_empty() || !announces_by_token(program) {
+        // A call that the request forbids was read, so its tokens are there.
+        let forbidden = |diagnostic: &Diagnostic| diagnostic.kind == DiagnosticKind::ForbiddenCall;
+        if options.tools.is_empty()
+            || !self.tool_calls.is_empty()
+            || self.diagnostics.iter().any(forbidden)
+            || !announces_by_token(program)
+        {
             return;
         }
         let text = if self.content.trim().is_empty() { &self.reasoning_content } else { &self.content };

@@ -72,6 +72,24 @@ fn turns_of_our_templates_without_their_special_tokens() -> Result<(), Failure> 
     Ok(())
 }
 
+/// A call that the request forbids becomes content: its tokens are there.
+#[test]
+fn a_forbidden_call_lacks_no_tokens() -> Result<(), Failure> {
+    let mut forbidden = 0;
+    for model in own()? {
+        for turn in &model.turns {
+            let options = turn.options.clone().callable(Vec::<String>::new());
+            let mut message = model.parser.parse(turn.text.as_str().into(), &options);
+            message.note_stripped_tokens(model.parser.program(), &options);
+            let has = |kind| message.diagnostics.iter().any(|found| found.kind == kind);
+            forbidden += usize::from(has(DiagnosticKind::ForbiddenCall));
+            assert!(!has(DiagnosticKind::StrippedTokens), "{}: {:?}: {message:?}", model.name, turn.text);
+        }
+    }
+    assert!(forbidden > 100, "{forbidden}");
+    Ok(())
+}
+
 #[test]
 fn turns_of_released_templates_without_their_special_tokens() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
