@@ -202,7 +202,7 @@ esac
     fs::set_permissions(folder.join("cargo"), fs::Permissions::from_mode(0o755))?;
     let path = format!("{}:{}", folder.display(), std::env::var("PATH")?);
     let mut command = Command::new("bash");
-    let output = said(command.args([".ci/test", "-p", "some"]).env("PATH", path), &root())?;
+    let output = said(command.args([".ci/test", "-p", "some"]).env("PATH", path), root())?;
     let text = String::from_utf8([output.stdout, output.stderr].concat())?;
     assert!(output.status.success(), "{text}");
     let end = "tests: 9 passed, 0 failed, 2 ignored\ntests that did not do all their work: 2\n    \
@@ -224,7 +224,7 @@ fn a_test_that_lacks_something_is_noted() -> Result<(), Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["--exact", "suites::a_test_that_lacks_something_is_noted", "--nocapture"]);
         let variables = [(LACKS, value), ("NEXTEST_TEST_NAME", "some_test")];
-        said(command.envs(variables).env("UNJINJA_SKIPS", &log), &root())
+        said(command.envs(variables).env("UNJINJA_SKIPS", &log), root())
     };
     let output = run("wanted")?;
     let text = String::from_utf8([output.stdout, output.stderr].concat())?;
