@@ -5,7 +5,7 @@ use crate::support::grammar::{is_reported, load, refuses, rendered, sentences, w
 use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
 use unjinja::abi_3::Needs;
-use unjinja::{GrammarOptions, ToolChoice};
+use unjinja::{GrammarOptions, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_grammar::GrammarExt;
 use unjinja_render::Template;
@@ -42,6 +42,23 @@ fn every_constant_loads() -> Result<(), Failure> {
         }
     }
     assert!(loaded > 60, "{loaded} grammars");
+    Ok(())
+}
+
+/// A format repeats what follows for each marker: nested without a limit, the tag of a model with many headers took 200 MB.
+#[test]
+fn structural_tags_stay_small() -> Result<(), Failure> {
+    let tools = tools()?;
+    let mut tags = 0;
+    for model in all_models()?.into_iter().filter(has_calls) {
+        for choice in [ToolChoice::Auto, ToolChoice::Required] {
+            let options = GrammarOptions::new().target(Target::XGrammar).tool_choice(choice);
+            let text = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &options)?.text;
+            assert!(text.len() < 500_000, "{}: {} bytes", model.spec.template.name, text.len());
+            tags += 1;
+        }
+    }
+    assert!(tags > 100, "{tags} tags");
     Ok(())
 }
 
