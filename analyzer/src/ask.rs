@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 use unjinja_render::RenderError;
+use unjinja_spec::{ArgumentsForm, CallIdForm, Carrier, ContentForm, EmptyContent, Messages};
 
-use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Ids, Offer, Style, tools_for};
+use crate::conversation::{AssistantMessage, Call, Offer, Style, tools_for};
 use crate::error::AnalyzeError;
 use crate::observed::{Part, Turn};
 use crate::probe::{Probe, Variable};
@@ -20,6 +21,7 @@ use prompts::{encloses_user, prompts, switches};
 
 mod abilities;
 mod call_turns;
+mod messages;
 mod prompts;
 
 /// Everything that a template was asked.
@@ -54,6 +56,8 @@ pub(crate) struct Observed {
     pub calls: Option<CallTurns>,
     /// What the template can render at all.
     pub abilities: Vec<Ability>,
+    /// How messages have to be handed over.
+    pub messages: Messages,
 }
 
 /// Two whole prompts that differ in one variable.
@@ -133,6 +137,9 @@ impl Observed {
         };
         let switched =
             switches.iter().map(|name| Switched { name: name.clone(), on: whole(name, true), off: whole(name, false) });
+        let abilities = abilities::abilities(probe, style, calls.as_ref());
+        let system = abilities.iter().any(|ability| ability.key == "system_role" && ability.holds);
+        let messages = messages::messages(probe, style, calls.as_ref(), system);
         Ok(Self {
             style,
             answer,
@@ -147,7 +154,8 @@ impl Observed {
             candidates,
             split,
             styles,
-            abilities: abilities::abilities(probe, style, calls.as_ref()),
+            abilities,
+            messages,
             calls,
         })
     }
@@ -218,8 +226,8 @@ fn anchored(past: Turn, answer: &Turn) -> Turn {
 /// C1: the first way to hand over an answer that shows it once.
 fn answer(probe: &Probe<'_>, message: &AssistantMessage) -> Result<(Style, Turn), AnalyzeError> {
     let mut first = None;
-    for typed in [false, true] {
-        let style = Style { typed, ..Style::USUAL };
+    for form in [ContentForm::Text, ContentForm::Parts] {
+        let style = Style::usual().with_content(form);
         let turn = probe.turn(message, style, &[]);
         if let Ok(turn) = &turn
             && turn.only(Part::Content).is_some()
@@ -409,33 +417,34 @@ impl Split {
 
 /// The ways to hand over calls, those that differ least from the usual one first.
 fn call_styles(style: Style) -> Vec<Style> {
+    use EmptyContent::{Absent, Empty, Null};
     let mut styles = Vec::new();
     for tools in [Offer::Wrapped, Offer::None, Offer::Flat] {
-        for ids in [Ids::Plain, Ids::Functions, Ids::Numbered] {
-            for object_arguments in [true, false] {
-                for empty in [Empty::Text, Empty::Null, Empty::Absent, Empty::Word] {
-                    styles.push(Style { object_arguments, empty, ids, tools, ..style });
-                }
+        for ids in [CallIdForm::Any, CallIdForm::Named, CallIdForm::Counted] {
+            for arguments in [ArgumentsForm::Object, ArgumentsForm::Text] {
+                let style = Style { needs: Messages { ids, arguments, ..style.needs }, tools, ..style };
+                styles.extend([Empty, Null, Absent].map(|empty| style.with_empty(empty)));
+                styles.push(Style { word: true, ..style });
             }
         }
     }
     let changes = |style: &Style| {
-        let usual = Style::USUAL;
-        usize::from(style.empty != usual.empty)
-            + usize::from(style.object_arguments != usual.object_arguments)
-            + usize::from(style.ids != usual.ids)
-            + usize::from(style.tools != usual.tools)
+        let (needs, usual) = (&style.needs, Messages::default());
+        usize::from(style.word || needs.content_of_calls != usual.content_of_calls)
+            + usize::from(needs.arguments != usual.arguments)
+            + usize::from(needs.ids != usual.ids)
+            + usize::from(style.tools != Offer::Wrapped)
     };
     styles.retain(|style| changes(style) <= MOST_CHANGES);
     // Null content and arguments as text are usual enough to come before everything else.
-    styles.sort_by_key(|style| (style.ids != Ids::Plain || style.tools != Offer::Wrapped, changes(style)));
+    styles.sort_by_key(|style| (style.needs.ids != CallIdForm::Any || style.tools != Offer::Wrapped, changes(style)));
     styles
 }
 
 /// The first way to hand over messages with which an answer and, if possible, a call are shown.
 pub(crate) fn working_style(probe: &Probe<'_>) -> (Style, Vec<Variable>) {
     let message = AssistantMessage::content(SENTINELS.content);
-    let style = answer(probe, &message).map_or(Style::USUAL, |(style, _)| style);
+    let style = answer(probe, &message).map_or(Style::usual(), |(style, _)| style);
     call_style(probe, style).1.map_or((style, Vec::new()), |(style, extra, _)| (style, extra))
 }
 
@@ -519,7 +528,7 @@ fn call_turns(probe: &Probe<'_>, style: Style, extra: Vec<Variable>, one: Turn) 
             .into_iter()
             .filter_map(|(kind, value)| Some((kind, call(&[(s.arguments[0], value)])?)))
             .collect(),
-        null: probe.turn(&AssistantMessage::calls(&[Call::probe(0)]), Style { empty: Empty::Null, ..style }, &extra),
+        null: probe.turn(&AssistantMessage::calls(&[Call::probe(0)]), style.with_empty(EmptyContent::Null), &extra),
         one,
         extra,
     }

@@ -81,6 +81,7 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
         tools,
         alternatives,
         capabilities: capabilities(&o.abilities, o.calls.as_ref(), reasons),
+        messages: o.messages,
         spec_version: SPEC_VERSION,
         status: Status::Supported,
         gaps: Vec::new(),

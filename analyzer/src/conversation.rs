@@ -2,47 +2,20 @@
 //! module makes JSON for the template; it renders nothing.
 
 use serde_json::{Map, Value, json};
+use unjinja_spec::{ArgumentsForm, CallIdForm, Carrier, ContentForm, EmptyContent, Messages};
 
 use crate::observed::Part;
 use crate::sentinels::SENTINELS;
 
-/// How messages are handed to a template. What one template refuses or drops, another needs.
+/// A way to ask a template. What one template refuses or drops, another needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Style {
-    /// Every content as a list of typed parts, not as a text.
-    pub typed: bool,
-    /// Arguments as an object, or as JSON text.
-    pub object_arguments: bool,
-    /// The content of a message without content.
-    pub empty: Empty,
-    /// The form of call ids.
-    pub ids: Ids,
+    /// How messages are handed over.
+    pub needs: Messages,
+    /// A message that only calls has a word as its content, because the template looks into the text.
+    pub word: bool,
     /// How tools are offered to turns with calls.
     pub tools: Offer,
-}
-
-/// The content of a message without content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Empty {
-    /// An empty text.
-    Text,
-    /// Null.
-    Null,
-    /// No such field.
-    Absent,
-    /// A word, because the template looks into the text.
-    Word,
-}
-
-/// The form of call ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ids {
-    /// Nine letters and digits, which every template accepts that checks ids.
-    Plain,
-    /// Numbers.
-    Numbered,
-    /// `functions.NAME:0`: some templates write the name only as a part of the id.
-    Functions,
 }
 
 /// How tools are offered.
@@ -58,29 +31,49 @@ pub(crate) enum Offer {
 
 impl Style {
     /// What most templates take.
-    pub(crate) const USUAL: Self =
-        Self { typed: false, object_arguments: true, empty: Empty::Text, ids: Ids::Plain, tools: Offer::Wrapped };
+    pub(crate) fn usual() -> Self {
+        Self { needs: Messages::default(), word: false, tools: Offer::Wrapped }
+    }
+
+    /// The style with this form of arguments.
+    pub(crate) fn with_arguments(self, arguments: ArgumentsForm) -> Self {
+        Self { needs: Messages { arguments, ..self.needs }, ..self }
+    }
+
+    /// The style with this content of messages that only call.
+    pub(crate) fn with_empty(self, content_of_calls: EmptyContent) -> Self {
+        Self { needs: Messages { content_of_calls, ..self.needs }, word: false, ..self }
+    }
+
+    /// The style with contents in this form.
+    pub(crate) fn with_content(self, content: ContentForm) -> Self {
+        Self { needs: Messages { content, ..self.needs }, ..self }
+    }
 
     /// The style in words.
     pub(crate) fn words(self) -> String {
-        let mut words = vec![if self.object_arguments { "arguments as an object" } else { "arguments as JSON text" }];
-        words.push(match self.empty {
-            Empty::Text => "content an empty text",
-            Empty::Null => "content null",
-            Empty::Absent => "no content",
-            Empty::Word => "content a word",
+        let mut words = vec![match self.needs.arguments {
+            ArgumentsForm::Object => "arguments as an object",
+            ArgumentsForm::Text => "arguments as JSON text",
+        }];
+        words.push(match self.needs.content_of_calls {
+            _ if self.word => "content a word",
+            EmptyContent::Empty => "content an empty text",
+            EmptyContent::Null => "content null",
+            EmptyContent::Absent => "no content",
         });
-        match self.ids {
-            Ids::Plain => {}
-            Ids::Numbered => words.push("ids as numbers"),
-            Ids::Functions => words.push("ids like functions.NAME:0"),
+        match self.needs.ids {
+            CallIdForm::Any => {}
+            CallIdForm::Nine => words.push("ids of nine letters"),
+            CallIdForm::Counted => words.push("ids as numbers"),
+            CallIdForm::Named => words.push("ids like functions.NAME:0"),
         }
         match self.tools {
             Offer::Wrapped => {}
             Offer::Flat => words.push("tools without their wrapper"),
             Offer::None => words.push("no tools offered"),
         }
-        if self.typed {
+        if self.needs.content == ContentForm::Parts {
             words.push("content as typed parts");
         }
         words.join(", ")
@@ -88,7 +81,7 @@ impl Style {
 
     /// A content as this style hands it over.
     pub(crate) fn content(self, text: &str) -> Value {
-        if self.typed { json!([{"type": "text", "text": text}]) } else { text.into() }
+        self.needs.content(text)
     }
 
     /// A user message.
@@ -107,10 +100,10 @@ impl Style {
 
     /// The id of the call with this number.
     fn id(self, number: usize, call: &Call) -> String {
-        match self.ids {
-            Ids::Plain => call.id.clone(),
-            Ids::Numbered => number.to_string(),
-            Ids::Functions => format!("functions.{}:{number}", call.name),
+        match self.needs.ids {
+            CallIdForm::Any | CallIdForm::Nine => call.id.clone(),
+            CallIdForm::Counted => number.to_string(),
+            CallIdForm::Named => format!("functions.{}:{number}", call.name),
         }
     }
 }
@@ -138,40 +131,6 @@ impl Call {
     /// The call with this number, and these arguments.
     pub(crate) fn with(number: usize, arguments: &[(&str, Value)]) -> Self {
         Self::new(SENTINELS.functions[number % 2], SENTINELS.ids[number % 2], arguments)
-    }
-}
-
-/// How a message carries reasoning.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Carrier {
-    /// In a field of its own.
-    Field(String),
-    /// As a part of the content, of the type `thinking`.
-    Parts,
-    /// In the content, between these tags.
-    Tags(String, String),
-}
-
-/// The name that is given for the field where reasoning is passed as a content part of the type `thinking`.
-const PARTS: &str = "content.thinking";
-
-impl Carrier {
-    /// The value of `reasoning.field` for this carrier.
-    pub(crate) fn field(&self) -> &str {
-        match self {
-            Carrier::Field(name) => name,
-            Carrier::Parts => PARTS,
-            Carrier::Tags(..) => "",
-        }
-    }
-
-    /// The carrier that a spec names; `None` if reasoning is handed over in no field.
-    pub(crate) fn of_field(field: &str) -> Option<Self> {
-        match field {
-            "" => None,
-            PARTS => Some(Carrier::Parts),
-            name => Some(Carrier::Field(name.to_owned())),
-        }
     }
 }
 
@@ -206,44 +165,19 @@ impl AssistantMessage {
     pub(crate) fn message(&self, style: Style) -> Value {
         let mut message = Map::new();
         message.insert("role".into(), "assistant".into());
-        if !self.content.is_empty() || self.calls.is_empty() {
-            message.insert("content".into(), style.content(&self.content));
-        } else {
-            match style.empty {
-                Empty::Text => message.insert("content".into(), style.content("")),
-                Empty::Null => message.insert("content".into(), Value::Null),
-                Empty::Word => message.insert("content".into(), style.content(SENTINELS.word)),
-                Empty::Absent => None,
-            };
+        let word = if style.word && !self.calls.is_empty() { SENTINELS.word } else { "" };
+        let content = if self.content.is_empty() { word } else { &self.content };
+        message.insert("content".into(), content.into());
+        if let Some((_, text)) = &self.reasoning {
+            message.insert("reasoning_content".into(), text.as_str().into());
         }
-        match &self.reasoning {
-            Some((Carrier::Parts, text)) => {
-                let mut parts = vec![json!({"type": "thinking", "thinking": text})];
-                if !self.content.is_empty() {
-                    parts.push(json!({"type": "text", "text": self.content}));
-                }
-                message.insert("content".into(), parts.into());
-            }
-            Some((Carrier::Tags(start, end), text)) => {
-                let content = format!("{start}{text}{end}{}", self.content);
-                message.insert("content".into(), style.content(&content));
-            }
-            Some((Carrier::Field(field), text)) => {
-                message.insert(field.clone(), text.as_str().into());
-            }
-            None => {}
-        }
-        if !self.calls.is_empty() {
-            let calls = self.calls.iter().enumerate().map(|(number, call)| {
-                let arguments = match style.object_arguments {
-                    true => Value::Object(call.arguments.clone()),
-                    false => Value::Object(call.arguments.clone()).to_string().into(),
-                };
-                let id = style.id(number, call);
-                json!({"type": "function", "id": id, "function": {"name": call.name, "arguments": arguments}})
-            });
-            message.insert("tool_calls".into(), calls.collect());
-        }
+        let calls = self.calls.iter().enumerate().map(|(number, call)| {
+            let arguments = style.needs.arguments(call.arguments.clone());
+            let id = style.id(number, call);
+            json!({"type": "function", "id": id, "function": {"name": call.name, "arguments": arguments}})
+        });
+        let carrier = self.reasoning.as_ref().map(|(carrier, _)| carrier);
+        style.needs.set_assistant(&mut message, calls.collect(), carrier);
         Value::Object(message)
     }
 
@@ -253,7 +187,7 @@ impl AssistantMessage {
         words.extend(self.reasoning.iter().map(|(_, text)| (text.clone(), Part::Reasoning)));
         for (number, call) in self.calls.iter().enumerate() {
             words.push((call.name.clone(), Part::Name(number)));
-            if style.ids == Ids::Plain {
+            if matches!(style.needs.ids, CallIdForm::Any | CallIdForm::Nine) {
                 words.push((call.id.clone(), Part::Id(number)));
             }
             for (index, (key, value)) in call.arguments.iter().enumerate() {
@@ -265,7 +199,7 @@ impl AssistantMessage {
                 }
             }
         }
-        if style.empty == Empty::Word && self.content.is_empty() && !self.calls.is_empty() {
+        if style.word && self.content.is_empty() && !self.calls.is_empty() {
             words.push((SENTINELS.word.to_owned(), Part::Content));
         }
         words.retain(|(word, _)| !word.is_empty());

@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use unjinja_render::{Template, with_big_stack};
 use unjinja_runtime::Message;
-use unjinja_spec::{FormatSpec, ReasoningMode, Status, ToolFormat};
+use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, Status, ToolFormat};
 
 use crate::ask::{carriers, speaks_of_thinking};
-use crate::conversation::{AssistantMessage, Carrier};
+use crate::conversation::AssistantMessage;
 use crate::observed::Part;
 use crate::probe::Probe;
 use crate::sentinels::SENTINELS;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use unjinja_render::{
     Labels, Origin, Part as SpanPart, Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template,
 };
-use unjinja_spec::{Functions, FunctionsForm};
+use unjinja_spec::{Functions, FunctionsForm, Messages};
 
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::observed::{Hole, Turn};
@@ -286,25 +286,29 @@ impl<'t> Probe<'t> {
         generation_prompt: bool,
         extra: &[Variable],
     ) -> Value {
-        if !self.variables.contains("functions") {
-            return self.context_with(FunctionsForm::Unset, messages, tools, generation_prompt, extra);
-        }
-        let functions = *self.functions.get_or_init(|| {
-            let (user, offered) = (Style::USUAL.user(SENTINELS.user), tools_for(&[Call::probe(0)]));
-            Functions::find(SENTINELS.functions[0], |form, offers| {
-                let tools = if offers { &offered } else { &Value::Null };
-                let context = self.context_with(form, vec![user.clone()], tools, true, &[]);
-                self.labelled(&context, false).ok().map(|labelled| labelled.text.clone())
-            })
-        });
-        let form = if tools.is_array() || functions.always { functions.form } else { FunctionsForm::Unset };
-        self.context_with(form, messages, tools, generation_prompt, extra)
+        self.context_with(self.functions(), messages, tools, generation_prompt, extra)
     }
 
-    /// The same with `functions` in this form.
+    /// What the template needs of the variable `functions`.
+    pub(crate) fn functions(&self) -> Functions {
+        if !self.variables.contains("functions") {
+            return Functions::default();
+        }
+        *self.functions.get_or_init(|| {
+            let (user, offered) = (Style::usual().user(SENTINELS.user), tools_for(&[Call::probe(0)]));
+            Functions::find(SENTINELS.functions[0], |form, offers| {
+                let tools = if offers { &offered } else { &Value::Null };
+                let functions = Functions { form, always: form != FunctionsForm::Unset };
+                let context = self.context_with(functions, vec![user.clone()], tools, true, &[]);
+                self.labelled(&context, false).ok().map(|labelled| labelled.text.clone())
+            })
+        })
+    }
+
+    /// The variables with `functions` as it says.
     fn context_with(
         &self,
-        form: FunctionsForm,
+        functions: Functions,
         messages: Vec<Value>,
         tools: &Value,
         generation_prompt: bool,
@@ -312,31 +316,19 @@ impl<'t> Probe<'t> {
     ) -> Value {
         let mut context = Map::new();
         context.insert("messages".into(), messages.into());
-        let mut set = |name: &str, value: &dyn Fn() -> Value| {
-            if self.variables.contains(name) {
-                context.insert(name.into(), value());
-            }
-        };
-        set("add_generation_prompt", &|| generation_prompt.into());
+        context.insert("add_generation_prompt".into(), generation_prompt.into());
         // Tokens that the template's file does not state are defined and empty.
         let tokens = self.template.tokens();
-        set("bos_token", &|| tokens.bos.as_deref().unwrap_or_default().into());
-        set("eos_token", &|| tokens.eos.as_deref().unwrap_or_default().into());
-        set("datetime", &|| "2026-01-15".into());
-        let functions = || -> Value {
-            tools.as_array().into_iter().flatten().map(|tool| tool.get("function").unwrap_or(tool).clone()).collect()
-        };
-        match form {
-            FunctionsForm::Unset => {}
-            FunctionsForm::List => set("functions", &functions),
-            FunctionsForm::Text => set("functions", &|| functions().to_string().into()),
-        }
+        context.insert("bos_token".into(), tokens.bos.as_deref().unwrap_or_default().into());
+        context.insert("eos_token".into(), tokens.eos.as_deref().unwrap_or_default().into());
+        context.insert("datetime".into(), "2026-01-15".into());
         if tools.is_array() {
-            set("tools", &|| tools.clone());
+            context.insert("tools".into(), tools.clone());
         }
-        for (name, value) in extra {
-            context.insert(name.clone(), value.clone());
-        }
+        Messages { functions, ..Messages::default() }.set_functions(&mut context);
+        // Renders are remembered by their variables: those that the template does not read make no difference.
+        context.retain(|name, _| name == "messages" || self.variables.contains(name));
+        context.extend(extra.iter().cloned());
         Value::Object(context)
     }
 }
@@ -422,7 +414,7 @@ mod tests {
         for (head, form, always) in cases {
             let template = Template::parse("functions.jinja", &format!("{head}{turn}"))?;
             let probe = Probe::new(&template);
-            let user = [Style::USUAL.user(SENTINELS.user)];
+            let user = [Style::usual().user(SENTINELS.user)];
             let offered = probe.render(&user, &tools_for(&[Call::probe(0)]), true, &[]);
             assert!(
                 offered.is_ok_and(|text| form == FunctionsForm::Unset || text.contains(SENTINELS.functions[0])),

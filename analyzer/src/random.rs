@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Number, Value, json};
 use unjinja_runtime::{Message, ToolCall};
-use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat};
+use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, ToolFormat};
 
-use crate::conversation::{AssistantMessage, Call, Carrier, type_of};
+use crate::conversation::{AssistantMessage, Call, type_of};
 
 /// A small generator; reproducible everywhere.
 pub(crate) struct Random(u64);

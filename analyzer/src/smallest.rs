@@ -2,9 +2,9 @@
 //! smaller parts of conversations that failed; the shortest render wins.
 
 use serde_json::{Map, Value, json};
-use unjinja_spec::{FormatSpec, ReasoningMode, ToolFormat};
+use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, ToolFormat};
 
-use crate::conversation::{AssistantMessage, Call, Carrier};
+use crate::conversation::{AssistantMessage, Call};
 use crate::verify::{Failure, Trial, Trials, message_of};
 
 /// Conversations that are tried at most for one failure.

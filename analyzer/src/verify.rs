@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
-use unjinja_spec::{FormatSpec, MarkerKey, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat};
+use unjinja_spec::{
+    Carrier, EmptyContent, FormatSpec, MarkerKey, Messages, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat,
+};
 
 use crate::ask::working_style;
-use crate::conversation::{AssistantMessage, Call, Carrier, Empty, Style, tools_for};
+use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::error::quoted;
 use crate::kind::Kind;
 use crate::observed::Part;
@@ -144,11 +146,13 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
     Some(text::without_start(body, &spec.turn.assistant_start).to_owned())
 }
 
-/// How messages are handed over to the template.
+/// How messages are handed over to the template: as the spec says, and with null where that works, because models' messages
+/// have it.
 fn style_of(style: Style, spec: &FormatSpec) -> Style {
     let can = &spec.capabilities;
+    let style = Style { needs: Messages { ids: style.needs.ids, ..spec.messages }, ..style };
     // Null is only known to work in a turn whose calls are rendered.
-    Style { empty: if can.requires_nonnull_content || !can.tool_calls { style.empty } else { Empty::Null }, ..style }
+    if can.requires_nonnull_content || !can.tool_calls { style } else { style.with_empty(EmptyContent::Null) }
 }
 
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use unjinja_grammar::{GrammarError, ToolChoice};
 use unjinja_runtime::{ChatParser, Event, Options, Unparsed};
-use unjinja_server::TemplateNeeds;
+use unjinja_server::CallIds;
 
 use crate::arguments::Switch;
 use crate::failure::{Done, Failure};
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         ParseFormat::Json => (arguments.reader.parser()?, Box::new(show::Document::default())),
         ParseFormat::Openai => {
             let (parser, spec) = arguments.reader.parser_and_spec()?;
-            let answer = Answer::new(&parser.info().name, TemplateNeeds::of(&spec));
+            let answer = Answer::new(&parser.info().name, CallIds::of(&spec));
             let show: Box<dyn Show> = match arguments.stream {
                 true => Box::new(show::Chunks::new(answer)),
                 false => Box::new(show::Completion::new(answer)),

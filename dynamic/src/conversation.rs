@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use unjinja_render::Clock;
+use unjinja_spec::FormatSpec;
 
 /// A conversation to render: what `apply_chat_template` takes.
 ///
@@ -18,25 +19,30 @@ use unjinja_render::Clock;
 #[derive(Clone, Debug)]
 pub struct Conversation {
     pub(crate) variables: Map<String, Value>,
-    pub(crate) thinking: Option<bool>,
+    thinking: Option<bool>,
     pub(crate) clock: Option<Clock>,
+    pub(crate) as_given: bool,
 }
 
 impl Conversation {
-    /// These messages: a JSON list of `{"role", "content", …}`, as OpenAI has it. The generation prompt is added, no tools
-    /// are offered, and every other variable of the template is unset.
+    /// These messages: a JSON list of `{"role", "content", …}`, as OpenAI has it. A [`Message`](crate::Message) that was parsed,
+    /// serialized, is one of them. The generation prompt is added, no tools are offered, and every other variable of the
+    /// template is unset.
+    ///
+    /// The messages are handed to the template in the forms that it reads, as [`FormatSpec::hand_over`]
+    /// says. See [`as_given`](Self::as_given).
     pub fn new(messages: impl Into<Value>) -> Self {
         let mut variables = Map::new();
         variables.insert("messages".to_owned(), messages.into());
         variables.insert("add_generation_prompt".to_owned(), Value::Bool(true));
-        Self { variables, thinking: None, clock: None }
+        Self { variables, thinking: None, clock: None, as_given: false }
     }
 
     /// The variables of a template in one JSON object, such as `context` of `unjinja_server::Prepared`: `messages`,
     /// `add_generation_prompt` and the others. Nothing is added to them. A value that is not an object has no variables.
     pub fn from_context(context: &Value) -> Self {
         let variables = context.as_object().cloned().unwrap_or_default();
-        Self { variables, thinking: None, clock: None }
+        Self { variables, thinking: None, clock: None, as_given: true }
     }
 
     /// The tools that the request offers: a JSON list of `{"type": "function", "function": {…}}`. `null` and an empty list
@@ -72,5 +78,48 @@ impl Conversation {
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = Some(clock);
         self
+    }
+
+    /// Hands the messages to the template as they are given, as `apply_chat_template` of Hugging Face does: what the template
+    /// does not read in this form is lost, or makes it fail.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use unjinja_dynamic::{Conversation, Model};
+    ///
+    /// // It reads reasoning in a field of its own.
+    /// let model = Model::from_template("{% for m in messages %}<{{ m.role }}>{% if m.thought %}<think>{{ m.thought }}</think>\
+    ///     {% endif %}{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}")?;
+    /// let turn = json!([
+    ///     {"role": "user", "content": "2 + 2?"},
+    ///     {"role": "assistant", "content": "4", "reasoning_content": "Easy."},
+    /// ]);
+    /// let turn = Conversation::new(turn).generation_prompt(false);
+    /// assert_eq!(model.render(&turn)?, "<user>2 + 2?</><assistant><think>Easy.</think>4</>");
+    /// assert_eq!(model.render(&turn.as_given())?, "<user>2 + 2?</><assistant>4</>");
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
+    pub fn as_given(mut self) -> Self {
+        self.as_given = true;
+        self
+    }
+
+    /// The ids of the calls in the conversation; an empty text for a call without an id.
+    pub(crate) fn call_ids(&self) -> impl Iterator<Item = &str> {
+        let messages = self.variables.get("messages").and_then(Value::as_array);
+        let calls = messages.into_iter().flatten().filter_map(|message| message["tool_calls"].as_array());
+        calls.flatten().map(|call| call["id"].as_str().unwrap_or_default())
+    }
+
+    /// The variables of the template, in the forms that the spec names.
+    pub(crate) fn variables_for(&self, spec: &FormatSpec) -> Map<String, Value> {
+        let mut variables = self.variables.clone();
+        if let (Some(on), false) = (self.thinking, spec.reasoning.switch.is_empty()) {
+            variables.insert(spec.reasoning.switch.clone(), Value::Bool(on));
+        }
+        if !self.as_given {
+            spec.hand_over(&mut variables);
+        }
+        variables
     }
 }

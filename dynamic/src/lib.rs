@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # Files
-//! `loader` decides where a spec comes from and makes models; `model` is what an application uses. `renderer` renders the
-//! `conversation` of a request, and `prompt` says where the turn begins in the result; `cache` keeps analyses, `overlays` says which corrections fit, `known` finds the supported
+//! `loader` decides where a spec comes from and makes models; `model` is what an application uses. `renderer` renders a
+//! `conversation`, `prompt` says where the turn begins in the result, and `request` puts together what one request needs; `cache` keeps analyses, `overlays` says which corrections fit, `known` finds the supported
 //! models, and `error` says what went wrong. Nothing here knows a format.
 
 mod cache;
@@ -15,6 +15,7 @@ mod model;
 mod overlays;
 mod prompt;
 mod renderer;
+mod request;
 
 pub use cache::CacheUse;
 pub use conversation::Conversation;
@@ -25,6 +26,7 @@ pub use loader::Loader;
 pub use model::{Model, ModelStream};
 pub use overlays::{Correction, KnownOverlay, Reason};
 pub use prompt::Prompt;
+pub use request::{Request, RequestOptions};
 
 #[cfg(feature = "generated")]
 pub use unjinja_generated::LookupError;
@@ -37,4 +39,4 @@ pub use unjinja_runtime::{
     Interpreter, Message, Options, Stream, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,
 };
 pub use unjinja_source::Source;
-pub use unjinja_spec::{FormatSpec, Overlay, OverlayKey, Status};
+pub use unjinja_spec::{CallIdShape, CallIds, FormatSpec, ModelIds, Overlay, OverlayKey, Status};

@@ -166,8 +166,7 @@ impl Model {
         Stream::new(self.parser().clone(), options)
     }
 
-    /// The prompt for a conversation, exactly as `apply_chat_template` of Hugging Face writes it, and where the assistant's turn
-    /// begins in it. Pass [`Prompt::turn`] to [`Options::generation_prompt`], so that the parser knows where the output begins.
+    /// The prompt for a conversation, and where the assistant's turn begins in it. Pass [`Prompt::turn`] to [`Options::generation_prompt`], so that the parser knows where the output begins.
     /// The template is rendered twice: with the generation prompt, and without.
     ///
     /// # Errors
@@ -197,13 +196,14 @@ impl Model {
         turn_of(self.parser(), &self.spec().turn, prompt)
     }
 
-    /// What a template writes for a conversation, exactly as `apply_chat_template` of Hugging Face does. For a prompt, use
-    /// [`prompt`](Self::prompt).
+    /// What a template writes for a conversation. Its messages are handed over in the forms that the template reads;
+    /// [`Conversation::as_given`] leaves them alone, and the text is then exactly that of `apply_chat_template` of Hugging Face. For a
+    /// prompt, use [`prompt`](Self::prompt).
     ///
     /// # Errors
     /// If the model was made from a spec alone, and whatever the template raises, with its line.
     pub fn render(&self, conversation: &Conversation) -> Result<String, ModelError> {
-        self.renderer()?.render(conversation, &self.spec().reasoning.switch)
+        self.renderer()?.render(conversation, self.spec())
     }
 
     /// The grammar for a sampler, with the schema of each tool in it.

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use unjinja_render::{SpecialTokens, Template, TemplateError};
 use unjinja_source::Source;
+use unjinja_spec::FormatSpec;
 
 use crate::conversation::Conversation;
 use crate::error::ModelError;
@@ -38,14 +39,18 @@ impl Renderer {
         self.parsed.get_or_init(parse).as_ref().map_err(|error| error.clone().into())
     }
 
-    /// `switch` is the variable that switches thinking; empty without such a variable.
-    pub(crate) fn render(&self, conversation: &Conversation, switch: &str) -> Result<String, ModelError> {
+    /// Renders a conversation; the spec says how its messages are handed over, and which variable switches thinking.
+    pub(crate) fn render(&self, conversation: &Conversation, spec: &FormatSpec) -> Result<String, ModelError> {
         let template = self.template()?;
-        let mut context = conversation.variables.clone();
-        if let (Some(on), false) = (conversation.thinking, switch.is_empty()) {
-            context.insert(switch.to_owned(), Value::Bool(on));
+        let mut variables = conversation.variables_for(spec);
+        if !conversation.as_given {
+            // A template that came without its tokenizer: some fail where a token is undefined, and others leave it out.
+            let tokens = [("bos_token", &self.tokens.bos), ("eos_token", &self.tokens.eos)];
+            for (name, _) in tokens.into_iter().filter(|(_, token)| token.is_none()) {
+                variables.entry(name).or_insert_with(|| "".into());
+            }
         }
-        let context = Value::Object(context);
+        let context = Value::Object(variables);
         Ok(match conversation.clock {
             Some(clock) => template.clone().with_clock(clock).render(&context)?,
             None => template.render(&context)?,

@@ -3,3 +3,4 @@
 mod cache;
 mod loading;
 mod templates;
+mod there_and_back;

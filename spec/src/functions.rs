@@ -1,7 +1,10 @@
 //! How a template takes the functions that a request offers, if not as `tools`. Nothing here renders.
 
+use serde::{Deserialize, Serialize};
+
 /// The form of the variable `functions`, which some templates read instead of `tools`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FunctionsForm {
     /// Not set: what nearly every template expects.
     #[default]
@@ -25,7 +28,8 @@ pub enum FunctionsForm {
 /// });
 /// assert_eq!(functions, Functions { form: FunctionsForm::List, always: false });
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Functions {
     /// How functions are handed over.
     pub form: FunctionsForm,
@@ -34,6 +38,11 @@ pub struct Functions {
 }
 
 impl Functions {
+    /// Whether the template needs no such variable.
+    pub fn is_unset(&self) -> bool {
+        self.form == FunctionsForm::Unset
+    }
+
     /// Finds out what a template needs. `render` renders a conversation with `functions` in this form, and with or without an
     /// offered tool called `name`; it returns nothing if the template fails.
     ///

@@ -3,12 +3,13 @@
 use sha2::{Digest, Sha256};
 
 use crate::document::Node;
+use crate::messages::Messages;
 use crate::model::{Capabilities, Evidence, FormatSpec, SPEC_VERSION, Status, TemplateInfo, Tokens};
 use crate::write;
 
 impl FormatSpec {
     /// The SHA-256 of the format, in lower-case hexadecimal digits. Two specs have the same hash if they differ in
-    /// nothing but `template`, `capabilities`, `tokens`, `evidence`, `status` and `gaps`. If the format has calls, an overlay
+    /// nothing but `template`, `capabilities`, `messages`, `tokens`, `evidence`, `status` and `gaps`. If the format has calls, an overlay
     /// that corrects one of them is then worth a look for the other.
     ///
     /// The hash of a spec is the same on every machine, and may change with the version of the spec language.
@@ -31,6 +32,7 @@ impl FormatSpec {
             gaps: Vec::new(),
             template: TemplateInfo::default(),
             capabilities: Capabilities::default(),
+            messages: Messages::default(),
             tokens: Tokens::default(),
             evidence: Evidence::default(),
             ..self.clone()

@@ -38,6 +38,7 @@
 //! `Serialize` and `Deserialize`. If a format needs it, say so in `check.rs`; what a change of it means for
 //! an old parser goes into `rules.rs`, and until then every change of it counts as breaking.
 
+mod call_ids;
 mod check;
 mod comments;
 mod diff;
@@ -46,9 +47,11 @@ mod effect;
 mod error;
 mod fault;
 mod functions;
+mod hand_over;
 mod identity;
 mod marker;
 mod markers;
+mod messages;
 mod migrate;
 mod model;
 mod overlay;
@@ -61,11 +64,14 @@ mod text;
 mod turn;
 mod write;
 
+pub use call_ids::{CallIdShape, CallIds, ModelIds};
 pub use diff::{Change, diff, line_of, worst};
 pub use effect::Effect;
 pub use error::{Problem, SpecError};
 pub use functions::{Functions, FunctionsForm};
+pub use hand_over::Carrier;
 pub use marker::{MarkerKey, MarkerText, UnknownMarker};
+pub use messages::{ArgumentsForm, CallIdForm, ContentForm, EmptyContent, Messages, SystemPlace};
 pub use migrate::Migrated;
 pub use model::*;
 pub use overlay::{Overlay, OverlayKey};

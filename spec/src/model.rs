@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::marker::MarkerKey;
+use crate::messages::Messages;
 
 /// The version of the spec language that this crate reads and writes.
 pub const SPEC_VERSION: u32 = 3;
@@ -31,6 +32,9 @@ pub struct FormatSpec {
     /// What the template can render.
     #[serde(default)]
     pub capabilities: Capabilities,
+    /// How messages are handed to the template.
+    #[serde(default)]
+    pub messages: Messages,
     /// The text around a message.
     #[serde(default)]
     pub turn: Turn,

@@ -58,6 +58,10 @@ fn by_key(case: &Case<'_>) -> Verdict {
         }
         ("template", _) => verdict(Informational, "where the template comes from is not part of the format"),
         ("capabilities", _) => capability(case, name),
+        ("messages" | "messages.functions", _) => verdict(
+            Compatible,
+            "how messages are handed to the template; prompts may change, what the parser reads does not",
+        ),
         ("turn", "end") => turn_end(case),
         ("turn", _) => verdict(Informational, "it comes before the model's output, and parsers do not read it"),
         ("reasoning", _) => reasoning(case, name),

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use unjinja_render::RenderError;
-use unjinja_spec::Capabilities;
+use unjinja_spec::{ArgumentsForm, Capabilities, ContentForm, EmptyContent};
 
 use super::call_turns::{CallTurns, shows_call};
-use crate::conversation::{AssistantMessage, Call, Empty, Style, tools_for};
+use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::probe::Probe;
 use crate::sentinels::SENTINELS;
 
@@ -33,16 +33,16 @@ pub(super) fn abilities(probe: &Probe<'_>, style: Style, calls: Option<&CallTurn
     shows("tools", "tools that are offered", std::slice::from_ref(&user), &offered, &|t| t.contains(s.functions[0]));
     let system = json!({"role": "system", "content": style.content(s.content)});
     shows("system_role", "a system message", &[system, user], &Value::Null, &|text| text.contains(s.content));
-    let parts = Style { typed: true, ..style }.user(s.user);
+    let parts = style.with_content(ContentForm::Parts).user(s.user);
     let prints_list = |text: &str| text.contains("'type'") || text.contains("\"type\"");
     shows("typed_content", "content as a list of typed parts", &[parts], &Value::Null, &|text| {
         text.contains(s.user) && !prints_list(text)
     });
     let Some(calls) = calls else { return found };
     let one = AssistantMessage::calls(&[Call::probe(0)]);
-    for (key, object_arguments) in [("object_arguments", true), ("string_arguments", false)] {
-        for empty in [calls.style.empty, Empty::Text, Empty::Null] {
-            let style = Style { object_arguments, empty, ..calls.style };
+    for (key, arguments) in [("object_arguments", ArgumentsForm::Object), ("string_arguments", ArgumentsForm::Text)] {
+        let usual = calls.style.with_arguments(arguments);
+        for style in [usual, usual.with_empty(EmptyContent::Empty), usual.with_empty(EmptyContent::Null)] {
             let turn = probe.turn(&one, style, &calls.extra);
             let holds = turn.as_ref().is_ok_and(|turn| shows_call(turn, 0));
             found.push(Ability { key, what: style.words(), text: turn.map(|turn| turn.text), holds });

@@ -59,6 +59,8 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
             one.because("it is not rendered")
         });
     }
+    let handed = Comparison::new(Experiment::Capability, "a call, its result, and a later system message");
+    list.push(record.found(handed, &MESSAGES).because("the template renders them in these forms"));
     list.sort_by_key(|one| Experiment::ALL.iter().position(|experiment| *experiment == one.experiment));
     list
 }
@@ -71,6 +73,18 @@ fn settings(extra: &[Variable]) -> String {
 fn text_of<E>(turn: &Result<Turn, E>) -> Result<&str, &E> {
     turn.as_ref().map(|turn| turn.text.as_str())
 }
+
+/// The keys that say how messages are handed over.
+const MESSAGES: [&str; 8] = [
+    "messages.content",
+    "messages.content_of_calls",
+    "messages.arguments",
+    "messages.ids",
+    "messages.system",
+    "messages.result_name",
+    "messages.functions.form",
+    "messages.functions.always",
+];
 
 /// The spec that was concluded.
 struct Record {

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message};
 use unjinja_server::openai::{ChatCompletion, ChunkWriter};
-use unjinja_server::{CallIds, Finish, TemplateNeeds};
+use unjinja_server::{CallIds, Finish};
 
 use crate::failure::Done;
 use crate::output;
@@ -279,9 +279,8 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(model: &str, needs: TemplateNeeds) -> Self {
+    pub(super) fn new(model: &str, mut call_ids: CallIds) -> Self {
         let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
-        let mut call_ids = CallIds::new(needs.ids).written(needs.model_ids);
         if fixed.is_some() {
             let count = AtomicUsize::new(0);
             call_ids = call_ids.source(move |length| format!("{:0>length$}", count.fetch_add(1, Ordering::Relaxed)));

@@ -12,7 +12,6 @@
 mod generate;
 
 use std::error::Error;
-use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -26,18 +25,12 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use unjinja_dynamic::{Conversation, Message, Model};
 use unjinja_server::openai::{ChatCompletion, ChatRequest, ChunkWriter};
-use unjinja_server::{ApiError, Finish, TemplateNeeds};
+use unjinja_server::{ApiError, Finish};
 
 use generate::generate;
 
 /// The template beside this file.
 const TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/chat_template.jinja");
-
-/// What is derived from the template once.
-struct App {
-    model: Model,
-    needs: TemplateNeeds,
-}
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -47,25 +40,22 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for gap in model.gaps() {
         eprintln!("this template is not fully understood: {gap}");
     }
-    // Some templates need ids of a certain shape, or typed contents: a few small conversations show it.
-    let needs = TemplateNeeds::of(model.spec());
-    let needs = needs.tried(|context| model.render(&Conversation::from_context(context)).ok());
-    let app = Router::new().route("/v1/chat/completions", post(chat)).with_state(Arc::new(App { model, needs }));
+    let app = Router::new().route("/v1/chat/completions", post(chat)).with_state(model);
     let listener = TcpListener::bind(&address).await.map_err(|error| format!("{address}: {error}"))?;
     println!("listening on http://{}", listener.local_addr()?);
     Ok(axum::serve(listener, app).await?)
 }
 
 /// Answers a request, whole or streamed.
-async fn chat(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, Refused> {
+async fn chat(State(model): State<Model>, body: Bytes) -> Result<Response, Refused> {
     let request = ChatRequest::from_json(&body)?;
-    let prepared = request.prepare(&app.needs)?;
-    let prompt = app.model.prompt(&Conversation::from_context(&prepared.context));
+    let prepared = request.prepare(model.spec())?;
+    let prompt = model.prompt(&Conversation::from_context(&prepared.context));
     let prompt = prompt.map_err(|error| ApiError::new(400, error.to_string()))?;
     let prepared = prepared.prompt(prompt.turn());
 
     let mut pieces = generate(prompt.text());
-    let mut parser = app.model.stream(&prepared.options);
+    let mut parser = model.stream(&prepared.options);
     if !prepared.stream {
         let (mut message, mut ids) = (Message::default(), prepared.call_ids);
         while let Some(piece) = pieces.recv().await {

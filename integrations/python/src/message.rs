@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use serde_json::Value;
 use unjinja_dynamic::{Diagnostic as RustDiagnostic, Message as RustMessage, Model, ToolCall as RustCall};
-use unjinja_server::{CallIds, TemplateNeeds};
+use unjinja_server::CallIds;
 
 use crate::error::RequestError;
 use crate::json;
@@ -39,7 +39,7 @@ impl Message {
 
     /// An id for each call: the model's own, or one that the template takes.
     fn new_ids(&self, earlier: Vec<String>) -> Vec<String> {
-        let mut ids = CallIds::new(TemplateNeeds::of(self.model.spec()).ids).after(earlier);
+        let mut ids = CallIds::of(self.model.spec()).after(earlier);
         self.message.tool_calls.iter().map(|call| ids.next(&call.name, call.id.as_deref())).collect()
     }
 

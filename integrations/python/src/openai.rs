@@ -11,7 +11,7 @@ use unjinja_dynamic::Event;
 use unjinja_server::openai::{
     ChatCompletionChunk, ChunkChoice, ChunkWriter, Delta, FunctionDelta, ReasoningName, ToolCallDelta,
 };
-use unjinja_server::{CallIds, Finish, TemplateNeeds, Usage};
+use unjinja_server::{CallIds, Finish, Usage};
 
 use crate::error::RequestError;
 use crate::json;
@@ -39,7 +39,8 @@ pub(crate) struct Settings {
     pub(crate) include_usage: bool,
     pub(crate) diagnostics: bool,
     pub(crate) close_arguments: bool,
-    pub(crate) needs: TemplateNeeds,
+    /// The ids of calls, for a conversation without calls.
+    pub(crate) call_ids: CallIds,
 }
 
 /// What is known about the answer that is being written.
@@ -64,7 +65,7 @@ pub(crate) fn reasoning_name(name: &str) -> PyResult<ReasoningName> {
 
 impl Settings {
     fn writer(&self, call_ids: &[String]) -> ChunkWriter {
-        let ids = CallIds::new(self.needs.ids.clone()).written(self.needs.model_ids).after(call_ids);
+        let ids = self.call_ids.clone().after(call_ids);
         let writer = ChunkWriter::new(&*self.model, ids)
             .reasoning(self.reasoning)
             .include_usage(self.include_usage)

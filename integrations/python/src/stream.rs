@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use unjinja_dynamic::{Model, Options};
-use unjinja_server::TemplateNeeds;
+use unjinja_server::CallIds;
 
 use crate::event::Event;
 use crate::json;
@@ -127,7 +127,7 @@ impl Stream {
             include_usage,
             diagnostics,
             close_arguments,
-            needs: TemplateNeeds::of(own.spec()),
+            call_ids: CallIds::of(own.spec()),
         };
         Ok(OpenAIChunks::new(Arc::clone(&self.0), settings, id, created, call_ids.unwrap_or_default()))
     }

@@ -4,7 +4,7 @@
 use unjinja_runtime::Event;
 
 use crate::arguments::{ArgumentStream, Ending};
-use crate::ids::{CallIds, ModelIds};
+use unjinja_spec::{CallIds, ModelIds};
 
 /// Something to write about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +142,7 @@ fn arguments(index: usize, text: &str) -> Option<CallPiece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::CallIdShape;
+    use unjinja_spec::CallIdShape;
 
     /// A call whose id comes after its arguments.
     fn pieces(model_ids: ModelIds) -> Vec<CallPiece> {

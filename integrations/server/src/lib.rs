@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # Files
-//! `request` is what both APIs ask for, in one form; `openai` and `anthropic` read their own form into it. `needs` is what a
-//! template needs of a conversation, `context` writes one for it, and `prepare` adds the options of parser and grammar.
+//! `request` is what both APIs ask for, in one form; `openai` and `anthropic` read their own form into it. `context`
+//! writes the variables of a template, and `prepare` adds the options of parser and grammar.
 //! `calls` decides when a call is announced and under which id (`ids`), and how much of its arguments can be sent
 //! (`arguments`); the writers of both APIs follow it. `place`, `error`, `finish` and `sse` are small and independent.
 //! `http` is the proxy, which the feature of this name enables.
@@ -13,7 +13,6 @@ mod context;
 mod error;
 mod finish;
 mod ids;
-mod needs;
 mod place;
 mod prepare;
 mod request;
@@ -26,7 +25,7 @@ pub mod sse;
 
 pub use error::{AnthropicError, ApiError};
 pub use finish::{Finish, Usage};
-pub use ids::{CallIdShape, CallIds, ModelIds, unique_id};
-pub use needs::{ArgumentsForm, ContentForm, EmptyContent, TemplateNeeds};
+pub use ids::unique_id;
 pub use prepare::Prepared;
 pub use request::{ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};
+pub use unjinja_spec::{CallIdShape, CallIds, ModelIds};

@@ -7,9 +7,8 @@ use unjinja_spec::FormatSpec;
 
 use crate::context::context;
 use crate::error::ApiError;
-use crate::ids::CallIds;
-use crate::needs::TemplateNeeds;
 use crate::request::{Request, ResponseFormat, Sampling, ToolChoice};
+use unjinja_spec::CallIds;
 
 /// What rendering, parsing and sampling need for a request.
 #[derive(Debug, Clone)]
@@ -72,9 +71,9 @@ impl Request {
     ///
     /// # Errors
     /// If `tool_choice` names a tool that is not offered, or demands a call without tools.
-    pub fn prepare(&self, needs: &TemplateNeeds) -> Result<Prepared, ApiError> {
+    pub fn prepare(&self, spec: &FormatSpec) -> Result<Prepared, ApiError> {
         let callable = self.callable()?;
-        let thinking = self.thinking(needs);
+        let thinking = self.thinking(spec);
         let tools = if self.tool_choice == ToolChoice::None { Tools::empty() } else { self.tools.clone() };
         let parallel = self.parallel_tool_calls.unwrap_or(true);
         let json = self.response_format != ResponseFormat::Text;
@@ -102,21 +101,21 @@ impl Request {
         let ids = calls.map(|call| call.id.clone().unwrap_or_default());
         Ok(Prepared {
             model: self.model.clone(),
-            context: context(self, needs, thinking),
+            context: context(self, spec, thinking),
             tools,
             callable,
             options,
             grammar,
             constrained: choice || json,
-            call_ids: CallIds::new(needs.ids.clone()).written(needs.model_ids).after(ids),
+            call_ids: CallIds::of(spec).after(ids),
             sampling: self.sampling.clone(),
             stream: self.stream,
         })
     }
 
     /// The value of the thinking switch: what a template variable says, or the request's own field.
-    fn thinking(&self, needs: &TemplateNeeds) -> Option<bool> {
-        let variable = self.template_variables.get(&needs.thinking_switch).and_then(Value::as_bool);
+    fn thinking(&self, spec: &FormatSpec) -> Option<bool> {
+        let variable = self.template_variables.get(&spec.reasoning.switch).and_then(Value::as_bool);
         let effort = self.reasoning_effort.as_deref().map(|effort| effort != "none");
         variable.or(self.thinking).or(effort)
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message, close_json};
 use unjinja_server::anthropic::{EventWriter, MessagesRequest, ResponseBuilder};
 use unjinja_server::openai::{ChatCompletion, ChatRequest, ChunkWriter, ReasoningName};
-use unjinja_server::{ApiError, CallIdShape, CallIds, Finish, TemplateNeeds, Usage, sse};
+use unjinja_server::{ApiError, CallIdShape, CallIds, Finish, Usage, sse};
 use unjinja_testkit::random::Random;
 use unjinja_testkit::sample;
 
@@ -88,14 +88,13 @@ impl Turn {
 fn turns() -> Result<Vec<Turn>, Failure> {
     let mut turns = Vec::new();
     for model in sample(models()?, 4) {
-        let needs = TemplateNeeds::of(&model.spec);
         for output in outputs(&model.name)?.into_iter().take(2) {
             let (parser, seed) = (model.parser.clone(), turns.len() as u64);
             let name = format!("{}: {}", model.name, output.text);
             let mut turn = Turn::new(name, move |sink| {
                 stream(&parser, &output, &mut Random::new(seed), sink);
             });
-            turn.ids = CallIds::new(needs.ids.clone()).written(needs.model_ids);
+            turn.ids = CallIds::of(&model.spec);
             turns.push(turn);
         }
     }

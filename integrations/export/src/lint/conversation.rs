@@ -2,6 +2,7 @@
 //! over. This file makes JSON and renders nothing.
 
 use serde_json::{Map, Value, json};
+use unjinja_spec::{ArgumentsForm, CallIdForm, EmptyContent, Messages};
 
 /// What the messages say. The texts are those of a harmless conversation, so that no finding is due to them.
 pub(super) mod words {
@@ -20,49 +21,41 @@ pub(super) mod words {
     pub(crate) const RESULT2: &str = "ebb at 13:07";
 }
 
-/// The form of call ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ids {
-    /// As the OpenAI API makes them: `call_` and letters.
-    OpenAi,
-    /// Nine letters and digits.
-    Nine,
-    /// `functions.NAME:0`.
-    Functions,
-}
-
-/// The content of a turn of calls without content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Empty {
-    Text,
-    Null,
-    Absent,
-    Word,
-}
-
 /// How messages are handed over so that a template renders them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Manner {
-    /// Content as typed parts.
-    pub typed: bool,
-    /// Arguments as an object, not as JSON text.
-    pub object: bool,
-    pub empty: Empty,
-    pub ids: Ids,
+    /// The forms that the spec names.
+    pub needs: Messages,
+    /// A turn of calls has a word as its content, because the template looks into the text.
+    pub word: bool,
 }
 
 impl Manner {
-    pub(super) const USUAL: Self = Self { typed: false, object: true, empty: Empty::Text, ids: Ids::OpenAi };
+    /// What most templates take.
+    pub(super) fn usual() -> Self {
+        Self { needs: Messages::default(), word: false }
+    }
+
+    /// With this content of a turn of calls without content.
+    pub(super) fn with_empty(self, content_of_calls: EmptyContent) -> Self {
+        Self { needs: Messages { content_of_calls, ..self.needs }, word: false }
+    }
+
+    /// With arguments in this form.
+    pub(super) fn with_arguments(self, arguments: ArgumentsForm) -> Self {
+        Self { needs: Messages { arguments, ..self.needs }, ..self }
+    }
 
     fn content(self, text: &str) -> Value {
-        if self.typed { json!([{"type": "text", "text": text}]) } else { text.into() }
+        self.needs.content(text)
     }
 
     fn id(self, number: usize, name: &str) -> String {
-        match self.ids {
-            Ids::OpenAi => id(number).to_owned(),
-            Ids::Nine => format!("qjv7xk2w{number}"),
-            Ids::Functions => format!("functions.{name}:{number}"),
+        match self.needs.ids {
+            CallIdForm::Any => id(number).to_owned(),
+            CallIdForm::Nine => format!("qjv7xk2w{number}"),
+            CallIdForm::Counted => number.to_string(),
+            CallIdForm::Named => format!("functions.{name}:{number}"),
         }
     }
 
@@ -83,20 +76,15 @@ impl Manner {
     pub(super) fn calls(self, calls: &[Value]) -> Value {
         let mut message = Map::new();
         message.insert("role".into(), "assistant".into());
-        match self.empty {
-            Empty::Text => message.insert("content".into(), self.content("")),
-            Empty::Null => message.insert("content".into(), Value::Null),
-            Empty::Word => message.insert("content".into(), self.content(words::PREAMBLE)),
-            Empty::Absent => None,
-        };
+        let content = if self.word { words::PREAMBLE.into() } else { Value::Null };
+        message.insert("content".into(), content);
         let calls = calls.iter().enumerate().map(|(number, arguments)| {
-            let given = if self.object { arguments.clone() } else { arguments.to_string().into() };
             json!({
                 "id": self.id(number, words::TOOL), "type": "function",
-                "function": {"name": words::TOOL, "arguments": given},
+                "function": {"name": words::TOOL, "arguments": self.needs.arguments(arguments.clone())},
             })
         });
-        message.insert("tool_calls".into(), calls.collect());
+        self.needs.set_assistant(&mut message, calls.collect(), None);
         Value::Object(message)
     }
 

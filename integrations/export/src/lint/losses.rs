@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use unjinja_render::Part;
+use unjinja_spec::EmptyContent;
 
 use super::compare::{around, common_prefix, excerpts};
-use super::conversation::{Conversation, Empty, Manner, words};
+use super::conversation::{Conversation, words};
 use super::finding::Finding;
 use super::rules;
 use super::subject::Subject;
@@ -52,7 +53,7 @@ fn calls_dropped(subject: &Subject) -> Option<Finding> {
     if subject.calls.is_some() {
         return None;
     }
-    let manner = Manner { empty: Empty::Text, ..subject.plain };
+    let manner = subject.plain.with_empty(EmptyContent::Empty);
     let conversation = Conversation::of([subject.plain.user(), manner.call()]).with_tools();
     let result = subject.text(&conversation);
     if let Ok(text) = &result
@@ -77,7 +78,7 @@ fn calls_dropped(subject: &Subject) -> Option<Finding> {
 /// Content of turns with calls: dropped, or written as reasoning.
 fn content_of_calls(subject: &Subject) -> Option<Finding> {
     let manner = subject.calls?;
-    let mut call = Manner { empty: Empty::Text, ..manner }.call();
+    let mut call = manner.with_empty(EmptyContent::Empty).call();
     call["content"] = manner.message("assistant", words::PREAMBLE)["content"].clone();
     let smallest = Conversation::of([subject.plain.user(), call]);
     let conversation = [smallest.clone(), smallest.with_tools()].into_iter().find(|c| subject.text(c).is_ok())?;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use unjinja_render::Origin;
+use unjinja_spec::EmptyContent;
 use unjinja_spec::tags;
 
 use super::compare::{around, common_prefix};
-use super::conversation::{Conversation, Empty, Manner, words};
+use super::conversation::{Conversation, words};
 use super::finding::Finding;
 use super::options::LintOptions;
 use super::rules;
@@ -109,7 +110,7 @@ fn unbalanced(subject: &Subject) -> Option<Finding> {
             all.push((asked.clone(), whole.and(plain.answer()).and(next.clone())));
         }
         if let Some(field) = subject.reasoning_field() {
-            let mut call = Manner { empty: Empty::Text, ..manner }.call();
+            let mut call = manner.with_empty(EmptyContent::Empty).call();
             call[field] = words::REASONING.into();
             let mut whole = asked.clone().and(call).and(manner.result(0));
             whole.variables = subject.reasoning_on();

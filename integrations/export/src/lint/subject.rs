@@ -13,7 +13,7 @@ use unjinja_render::{
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
 use unjinja_spec::{FormatSpec, Status, ToolFormat};
 
-use super::conversation::{Conversation, Empty, Ids, Manner, words};
+use super::conversation::{Conversation, Manner, words};
 
 /// What replaces the special tokens whose texts are not known.
 const BOS: &str = "<s>";
@@ -87,7 +87,7 @@ impl Subject {
             variables: template.variables(),
             given,
             template,
-            plain: Manner::USUAL,
+            plain: Manner::usual(),
             calls: None,
             spec: None,
             gap: None,
@@ -109,8 +109,8 @@ impl Subject {
                     subject.gap = gap_report(&subject.template, &spec, &verification, name);
                 }
                 subject.parser = spec.status.makes_parser().then(|| interpreter(&spec).ok()).flatten();
+                subject.plain = Manner { needs: spec.messages, word: false };
                 subject.spec = Some(spec);
-                subject.plain = subject.plain_manner();
                 subject.calls = subject.call_manner();
                 Ok(())
             }
@@ -179,29 +179,12 @@ impl Subject {
         self.template.source()
     }
 
-    /// Content as a text, or as typed parts where a text is lost.
-    fn plain_manner(&self) -> Manner {
-        let manners = [Manner::USUAL, Manner { typed: true, ..Manner::USUAL }];
-        let shows = |manner: &Manner| {
-            let turn = Conversation::of([manner.user(), manner.answer()]);
-            self.text(&turn).is_ok_and(|text| text.contains(words::ANSWER))
-        };
-        manners.into_iter().find(shows).unwrap_or(Manner::USUAL)
-    }
-
-    /// A way to hand over calls in which their names and arguments are rendered.
+    /// How to hand over calls so that their names and arguments are rendered: as the spec says, or with a word as the content.
     fn call_manner(&self) -> Option<Manner> {
-        if !self.template.source().contains("tool_calls") {
+        if !self.spec.as_ref()?.capabilities.tool_calls {
             return None;
         }
-        let mut manners = Vec::new();
-        for ids in [Ids::OpenAi, Ids::Nine, Ids::Functions] {
-            for empty in [Empty::Text, Empty::Null, Empty::Word, Empty::Absent] {
-                for object in [true, false] {
-                    manners.push(Manner { object, empty, ids, ..self.plain });
-                }
-            }
-        }
+        let manners = [self.plain, Manner { word: true, ..self.plain }];
         let shows = |manner: &Manner| {
             let result = manner.result(0);
             let turns =

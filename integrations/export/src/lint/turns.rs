@@ -2,9 +2,10 @@
 //! next one as far as both begin alike.
 
 use serde_json::Value;
+use unjinja_spec::EmptyContent;
 
 use super::compare::{common_prefix, excerpts};
-use super::conversation::{Conversation, Empty, Manner, words};
+use super::conversation::{Conversation, words};
 use super::finding::Finding;
 use super::rules;
 use super::severity::Severity;
@@ -164,7 +165,7 @@ fn reasoning_dropped(subject: &Subject) -> Option<Finding> {
     let next = plain.message("user", words::USER2);
     let in_answer = answered.clone().and(next.clone()).prompting();
     let in_calls = subject.calls.map(|manner| {
-        let call = reasoned(Manner { empty: Empty::Text, ..manner }.call());
+        let call = reasoned(manner.with_empty(EmptyContent::Empty).call());
         let called = question.with_tools().and(call).and(manner.result(0));
         (called.clone().prompting(), called.and(plain.answer()).and(next).prompting())
     });

@@ -3,10 +3,11 @@
 
 use serde_json::{Value, json};
 use unjinja_render::{Encoding, Field, Origin, Part};
+use unjinja_spec::ArgumentsForm;
 use unjinja_spec::ToolFormat;
 
 use super::compare::around;
-use super::conversation::{Conversation, Manner, words};
+use super::conversation::{Conversation, words};
 use super::finding::Finding;
 use super::rules;
 use super::severity::Severity;
@@ -41,7 +42,7 @@ fn is_below(path: &str, parent: &str) -> bool {
 }
 
 fn python_in_calls(subject: &Subject) -> Option<Finding> {
-    let manner = Manner { object: true, ..subject.calls? };
+    let manner = subject.calls?.with_arguments(ArgumentsForm::Object);
     if subject.tool_format() == ToolFormat::CallExpression {
         // `f(a=True)` is Python by design.
         return None;

@@ -72,6 +72,7 @@ pub fn completed(imported: FormatSpec, analysed: FormatSpec) -> FormatSpec {
             reasoning: imported.capabilities.reasoning,
             ..analysed.capabilities
         },
+        messages: analysed.messages,
         generation_prompt: analysed.generation_prompt,
         tokens: analysed.tokens,
         ..imported
@@ -119,6 +120,7 @@ fn empty(template: TemplateInfo) -> FormatSpec {
         gaps: Vec::new(),
         template,
         capabilities: Capabilities::default(),
+        messages: Default::default(),
         turn: Default::default(),
         generation_prompt: Vec::new(),
         reasoning: Default::default(),

@@ -6,12 +6,12 @@ use unjinja_runtime::Tools;
 
 use super::block::{messages, text};
 use crate::error::ApiError;
-use crate::needs::TemplateNeeds;
 use crate::place::{Place, parse};
 use crate::prepare::Prepared;
 use crate::request::{
     ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_tools, stop_texts,
 };
+use unjinja_spec::FormatSpec;
 
 /// A request to messages.
 ///
@@ -22,15 +22,17 @@ use crate::request::{
 /// - Without `thinking`, the template decides.
 ///
 /// ```
-/// use unjinja_server::TemplateNeeds;
+/// use unjinja_spec::FormatSpec;
 /// use unjinja_server::anthropic::MessagesRequest;
 ///
 /// let request = MessagesRequest::from_json(br#"{
 ///     "model": "m", "max_tokens": 10, "system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]
 /// }"#)?;
-/// let prepared = request.prepare(&TemplateNeeds::default())?;
+/// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+/// # let spec = FormatSpec::from_toml(&toml, "a.toml")?;
+/// let prepared = request.prepare(&spec)?;
 /// assert_eq!(prepared.context["messages"][0]["content"], "Be brief.");
-/// # Ok::<(), unjinja_server::ApiError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessagesRequest {
@@ -120,8 +122,8 @@ impl MessagesRequest {
     ///
     /// # Errors
     /// As [`Request::prepare`].
-    pub fn prepare(&self, needs: &TemplateNeeds) -> Result<Prepared, ApiError> {
-        let mut prepared = self.request.prepare(needs)?;
+    pub fn prepare(&self, spec: &FormatSpec) -> Result<Prepared, ApiError> {
+        let mut prepared = self.request.prepare(spec)?;
         prepared.call_ids = prepared.call_ids.prefix("toolu_");
         Ok(prepared)
     }

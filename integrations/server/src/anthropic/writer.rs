@@ -6,7 +6,9 @@ use super::event::{BlockDelta, ContentBlock, EndDelta, MessageResponse, StreamEv
 use crate::arguments::Ending;
 use crate::calls::{CallPiece, CallWriter};
 use crate::finish::{Finish, Usage};
-use crate::ids::{CallIds, unique_id};
+use unjinja_spec::CallIds;
+
+use crate::ids::unique_id;
 
 /// Writes the events of one turn as blocks, in the order in which the model wrote them.
 ///

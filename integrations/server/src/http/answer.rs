@@ -146,9 +146,9 @@ fn read(state: &State, api: Api, body: &[u8]) -> Result<Asked, ApiError> {
     let (prepared, include_usage) = match api {
         Api::OpenAi => {
             let request = ChatRequest::from_value(&value)?;
-            (request.prepare(&served.needs)?, request.include_usage)
+            (request.prepare(served.model.spec())?, request.include_usage)
         }
-        Api::Anthropic => (MessagesRequest::from_value(&value)?.prepare(&served.needs)?, true),
+        Api::Anthropic => (MessagesRequest::from_value(&value)?.prepare(served.model.spec())?, true),
     };
     Ok(Asked { served, prepared, include_usage })
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use serde_json::{Map, Value, json};
 use unjinja_dynamic::{GrammarOptions, Model, ModelError};
 
 use super::tokens::{Tokens, missing};
 use crate::error::ApiError;
-use crate::needs::TemplateNeeds;
+use unjinja_spec::{CallIds, FormatSpec};
 
 /// A model with what is derived from its template once.
 #[derive(Debug, Clone)]
@@ -15,7 +16,6 @@ pub struct ServedModel {
     /// The name that the upstream knows; `None` if it is the client's.
     upstream: Option<String>,
     pub(crate) model: Model,
-    pub(crate) needs: TemplateNeeds,
     /// Texts that end a turn.
     pub(crate) stops: Vec<String>,
     pub(crate) tokens: Tokens,
@@ -26,7 +26,7 @@ pub struct ServedModel {
 }
 
 impl ServedModel {
-    /// A model under this name. Small conversations are rendered, to see which form the template needs.
+    /// A model under this name. Small conversations are rendered, to see which of them the template refuses.
     ///
     /// # Errors
     /// If the model has no template to render with, or the template needs a special token that the model's tokenizer does not
@@ -37,8 +37,7 @@ impl ServedModel {
             return Err(ModelNameError::NoTemplate(name));
         }
         let tokens = Tokens::of(&model);
-        let needs = TemplateNeeds::of(model.spec()).tried(|context| tokens.render(&model, context).ok());
-        let conversations = needs.conversations();
+        let conversations = conversations(model.spec());
         let missing = missing(&model, &conversations);
         if !missing.is_empty() {
             return Err(ModelNameError::NoTokens { name, tokens: missing });
@@ -61,7 +60,7 @@ impl ServedModel {
             }
         }
         let stops = grammar.stops;
-        Ok(Self { name, upstream: None, model, needs, stops, tokens, refusal, preserved })
+        Ok(Self { name, upstream: None, model, stops, tokens, refusal, preserved })
     }
 
     /// The name by which the upstream knows the model. Without this, it gets the name that the client sent.
@@ -184,3 +183,29 @@ impl fmt::Display for ModelNameError {
 }
 
 impl std::error::Error for ModelNameError {}
+
+/// Small conversations, such as requests send: most templates render them all.
+fn conversations(spec: &FormatSpec) -> Vec<Value> {
+    let said = |role: &str| json!({"role": role, "content": "Hello."});
+    let id = CallIds::of(spec).next("look", None);
+    let function = json!({"name": "look", "arguments": "{\"a\": \"b\"}"});
+    let call = json!({"role": "assistant", "tool_calls": [{"type": "function", "id": id, "function": function}]});
+    let result = json!({"role": "tool", "content": "Hello.", "tool_call_id": id});
+    let tool = json!({"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {
+        "type": "object", "properties": {"a": {"type": "string", "description": "A."}}}}});
+    let talks = [
+        (json!([said("user")]), None),
+        (json!([said("user"), said("assistant"), said("user")]), None),
+        (json!([said("system"), said("user")]), None),
+        (json!([said("user"), call, result]), Some(json!([tool]))),
+    ];
+    let context = |(messages, tools): (Value, Option<Value>)| {
+        let mut variables = Map::new();
+        variables.insert("messages".to_owned(), messages);
+        variables.insert("add_generation_prompt".to_owned(), true.into());
+        variables.extend(tools.map(|tools| ("tools".to_owned(), tools)));
+        spec.hand_over(&mut variables);
+        Value::Object(variables)
+    };
+    talks.into_iter().map(context).collect()
+}

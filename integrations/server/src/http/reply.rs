@@ -5,9 +5,9 @@ use unjinja_runtime::{Event, Message};
 use crate::anthropic::{EventWriter, ResponseBuilder};
 use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
-use crate::ids::CallIds;
 use crate::openai::{ChatCompletion, ChunkWriter};
 use crate::sse;
+use unjinja_spec::CallIds;
 
 /// The API that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

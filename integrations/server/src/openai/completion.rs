@@ -7,7 +7,9 @@ use unjinja_runtime::{Diagnostic, Message};
 use super::chunk::{CompletionUsage, ReasoningName, reason};
 use crate::arguments::Ending;
 use crate::finish::{Finish, Usage};
-use crate::ids::{CallIds, now, unique_id};
+use unjinja_spec::CallIds;
+
+use crate::ids::{now, unique_id};
 
 /// A whole completion.
 ///

@@ -6,10 +6,10 @@ use unjinja_runtime::Tools;
 
 use super::message::{Called, message};
 use crate::error::ApiError;
-use crate::needs::TemplateNeeds;
 use crate::place::{Place, parse};
 use crate::prepare::Prepared;
 use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts};
+use unjinja_spec::FormatSpec;
 
 /// A request to chat completions.
 ///
@@ -20,16 +20,18 @@ use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, one_choice, 
 ///   [`Sampling::settings`].
 ///
 /// ```
-/// use unjinja_server::TemplateNeeds;
+/// use unjinja_spec::FormatSpec;
 /// use unjinja_server::openai::ChatRequest;
 ///
 /// let request = ChatRequest::from_json(br#"{
 ///     "model": "m", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5, "max_tokens": 10
 /// }"#)?;
-/// let prepared = request.prepare(&TemplateNeeds::default())?;
+/// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+/// # let spec = FormatSpec::from_toml(&toml, "a.toml")?;
+/// let prepared = request.prepare(&spec)?;
 /// assert_eq!(prepared.context["messages"][0]["content"], "Hi");
 /// assert_eq!(prepared.sampling.max_tokens, Some(10));
-/// # Ok::<(), unjinja_server::ApiError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatRequest {
@@ -135,8 +137,8 @@ impl ChatRequest {
     ///
     /// # Errors
     /// As [`Request::prepare`].
-    pub fn prepare(&self, needs: &TemplateNeeds) -> Result<Prepared, ApiError> {
-        self.request.prepare(needs)
+    pub fn prepare(&self, spec: &FormatSpec) -> Result<Prepared, ApiError> {
+        self.request.prepare(spec)
     }
 }
 

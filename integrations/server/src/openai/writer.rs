@@ -6,7 +6,9 @@ use super::chunk::{ChatCompletionChunk, ChunkChoice, Delta, FunctionDelta, Reaso
 use crate::arguments::Ending;
 use crate::calls::{CallPiece, CallWriter};
 use crate::finish::{Finish, Usage};
-use crate::ids::{CallIds, now, unique_id};
+use unjinja_spec::CallIds;
+
+use crate::ids::{now, unique_id};
 
 /// Writes the events of one turn as chunks.
 ///

@@ -5,12 +5,12 @@ use unjinja_grammar::{GrammarExt, GrammarOptions};
 use unjinja_runtime::Options;
 use unjinja_server::anthropic::MessagesRequest;
 use unjinja_server::openai::ChatRequest;
-use unjinja_server::{
-    ApiError, ArgumentsForm, CallIdShape, ContentForm, Prepared, ResponseFormat, Role, TemplateNeeds, ToolChoice,
+use unjinja_server::{ApiError, Prepared, ResponseFormat, Role, ToolChoice};
+use unjinja_spec::{
+    ArgumentsForm, CallIdForm, ContentForm, FormatSpec, Functions, FunctionsForm, Messages, Reasoning, SystemPlace,
 };
-use unjinja_spec::{Functions, FunctionsForm};
 
-use crate::support::{Failure, models};
+use crate::support::{Failure, models, spec};
 
 /// A request to chat completions with a message and these fields.
 fn openai(fields: Value) -> Result<ChatRequest, ApiError> {
@@ -188,7 +188,7 @@ fn every_form_of_tool_choice_is_read() -> Result<(), Failure> {
     for (choice, expected, callable, constrained) in cases {
         let request = openai(json!({"tools": tools(), "tool_choice": choice}))?;
         assert_eq!(request.request.tool_choice, expected);
-        let prepared = request.prepare(&TemplateNeeds::default())?;
+        let prepared = request.prepare(&spec())?;
         assert_eq!((prepared.callable.len(), prepared.constrained), (callable, constrained), "{expected:?}");
         assert_eq!(prepared.context.get("tools").is_some(), expected != ToolChoice::None);
     }
@@ -203,7 +203,7 @@ fn every_form_of_tool_choice_is_read() -> Result<(), Failure> {
     let off = anthropic(json!({"tool_choice": {"type": "auto", "disable_parallel_tool_use": true}}))?;
     assert_eq!(off.request.parallel_tool_calls, Some(false));
     for choice in [json!("required"), json!({"type": "function", "function": {"name": "h"}})] {
-        let error = openai(json!({"tool_choice": choice}))?.prepare(&TemplateNeeds::default()).expect_err("no tools");
+        let error = openai(json!({"tool_choice": choice}))?.prepare(&spec()).expect_err("no tools");
         assert_eq!((error.status(), error.param()), (400, Some("tool_choice")));
     }
     Ok(())
@@ -214,7 +214,7 @@ fn a_choice_reaches_parser_and_grammar() -> Result<(), Failure> {
     let models = models()?;
     let model = models.iter().find(|model| model.name == "hermes").ok_or("no such template")?;
     let grammar = |fields: Value| -> Result<String, Failure> {
-        let prepared = openai(fields)?.prepare(&TemplateNeeds::of(&model.spec))?;
+        let prepared = openai(fields)?.prepare(&model.spec)?;
         Ok(model.parser.grammar(&prepared.callable, &prepared.grammar)?.text)
     };
     let direct = |options: GrammarOptions, names: &[&str]| -> Result<String, Failure> {
@@ -248,7 +248,7 @@ fn settings_are_passed_on_or_ignored() -> Result<(), Failure> {
         "presence_penalty": null, "parallel_tool_calls": false,
     }))?;
     assert!(request.include_usage && request.request.stream);
-    let prepared = request.prepare(&TemplateNeeds::default())?;
+    let prepared = request.prepare(&spec())?;
     assert_eq!((prepared.sampling.max_tokens, &prepared.sampling.stop), (Some(6), &vec!["END".to_owned()]));
     assert_eq!(
         Value::Object(prepared.sampling.settings),
@@ -265,7 +265,7 @@ fn settings_are_passed_on_or_ignored() -> Result<(), Failure> {
 fn answers_may_have_to_be_json() -> Result<(), Failure> {
     let format = |fields: Value| -> Result<(ResponseFormat, bool), Failure> {
         let request = openai(json!({"response_format": fields}))?;
-        Ok((request.request.response_format.clone(), request.prepare(&TemplateNeeds::default())?.constrained))
+        Ok((request.request.response_format.clone(), request.prepare(&spec())?.constrained))
     };
     let schema = json!({"type": "object"});
     assert_eq!(format(json!({"type": "text"}))?, (ResponseFormat::Text, false));
@@ -281,7 +281,8 @@ fn answers_may_have_to_be_json() -> Result<(), Failure> {
 
 #[test]
 fn thinking_is_switched() -> Result<(), Failure> {
-    let needs = TemplateNeeds { thinking_switch: "enable_thinking".into(), ..TemplateNeeds::default() };
+    let spec =
+        FormatSpec { reasoning: Reasoning { switch: "enable_thinking".into(), ..Reasoning::default() }, ..spec() };
     let shown =
         |prepared: Prepared| (prepared.context.get("enable_thinking").cloned(), format!("{:?}", prepared.options));
     let says = |on: Option<bool>| {
@@ -295,7 +296,7 @@ fn thinking_is_switched() -> Result<(), Failure> {
         (json!({"reasoning": {"effort": "none"}}), Some(false)),
         (json!({"chat_template_kwargs": {"enable_thinking": false}, "reasoning_effort": "high"}), Some(false)),
     ] {
-        assert_eq!(shown(openai(fields.clone())?.prepare(&needs)?), says(on), "{fields}");
+        assert_eq!(shown(openai(fields.clone())?.prepare(&spec)?), says(on), "{fields}");
     }
     for (fields, on) in [
         (json!({}), None),
@@ -303,9 +304,10 @@ fn thinking_is_switched() -> Result<(), Failure> {
         (json!({"thinking": {"type": "adaptive"}}), Some(true)),
         (json!({"thinking": {"type": "disabled"}}), Some(false)),
     ] {
-        assert_eq!(shown(anthropic(fields.clone())?.prepare(&needs)?), says(on), "{fields}");
+        assert_eq!(shown(anthropic(fields.clone())?.prepare(&spec)?), says(on), "{fields}");
     }
-    let effort = openai(json!({"reasoning_effort": "high"}))?.prepare(&TemplateNeeds::default())?.context;
+    let without = crate::support::spec();
+    let effort = openai(json!({"reasoning_effort": "high"}))?.prepare(&without)?.context;
     assert_eq!((&effort["reasoning_effort"], effort.get("")), (&json!("high"), None));
     Ok(())
 }
@@ -322,7 +324,7 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
         {"role": "function", "name": "g", "content": "done"},
         {"role": "assistant", "content": [{"type": "text", "text": "It "}, {"type": "refusal", "refusal": "rains."}]},
     ]}))?;
-    let usual = request.prepare(&TemplateNeeds::default())?;
+    let usual = request.prepare(&spec())?;
     assert_eq!(usual.context["add_generation_prompt"], true);
     assert_eq!(
         usual.context["tools"][0],
@@ -331,7 +333,10 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
     );
     let offered: Value =
         usual.context["tools"].as_array().into_iter().flatten().map(|tool| tool["function"].clone()).collect();
-    let functions = |form, always| TemplateNeeds { functions: Functions { form, always }, ..TemplateNeeds::default() };
+    let functions = |form, always| FormatSpec {
+        messages: Messages { functions: Functions { form, always }, ..Messages::default() },
+        ..spec()
+    };
     for (form, expected) in [
         (FunctionsForm::Unset, None),
         (FunctionsForm::List, Some(offered.clone())),
@@ -352,20 +357,22 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
             {"role": "user", "content": "a\nb", "name": "Ada"},
             {"role": "assistant", "content": "", "reasoning_content": "Hm.", "tool_calls": [
                 call("1", "f", json!({"b": 1, "a": [true]})), call("2", "g", json!({"x": "cut sh"}))]},
-            {"role": "tool", "content": "ok", "tool_call_id": "1", "name": "f"},
+            {"role": "tool", "content": "ok", "tool_call_id": "1"},
             {"role": "tool", "content": "done", "tool_call_id": "2", "name": "g"},
             {"role": "assistant", "content": "It rains."},
         ])
     );
-    let needs = TemplateNeeds {
+    let mut other = spec();
+    other.messages = Messages {
         arguments: ArgumentsForm::Text,
         content: ContentForm::Parts,
-        no_system_role: true,
-        reasoning_field: "thinking".into(),
-        ids: CallIdShape::Nine,
-        ..TemplateNeeds::default()
+        system: SystemPlace::Nowhere,
+        ids: CallIdForm::Nine,
+        result_name: true,
+        ..Messages::default()
     };
-    let messages = request.prepare(&needs)?.context["messages"].clone();
+    other.reasoning.field = "thinking".into();
+    let messages = request.prepare(&other)?.context["messages"].clone();
     assert_eq!(
         messages[0],
         json!({"role": "user", "content": [{"type": "text", "text": "Be brief.\n\na\nb"}], "name": "Ada"})
@@ -375,9 +382,13 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
         (&json!("Hm."), &json!([{"type": "text", "text": ""}]))
     );
     assert_eq!(messages[1]["tool_calls"][1]["function"]["arguments"], "{\"x\": \"cut sh");
-    let needs = TemplateNeeds { reasoning_field: "content.thinking".into(), ..TemplateNeeds::default() };
+    let id = messages[1]["tool_calls"][0]["id"].as_str().unwrap_or_default();
+    assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+    assert_eq!((&messages[2]["tool_call_id"], &messages[2]["name"]), (&json!(id), &json!("f")));
+    let mut other = spec();
+    other.reasoning.field = "content.thinking".into();
     assert_eq!(
-        request.prepare(&needs)?.context["messages"][2]["content"],
+        request.prepare(&other)?.context["messages"][2]["content"],
         json!([{"type": "thinking", "thinking": "Hm."}])
     );
     Ok(())
@@ -417,9 +428,9 @@ fn a_long_conversation_is_prepared_in_little_time() -> Result<(), Failure> {
     messages.extend((0..COUNT).map(|_| json!({"role": "tool", "tool_call_id": "0", "content": ""})));
     messages.extend((0..COUNT).map(|_| json!({"role": "function", "name": "f0", "content": ""})));
     let began = std::time::Instant::now();
-    let context = openai(json!({"messages": messages}))?.prepare(&TemplateNeeds::default())?.context;
+    let context = openai(json!({"messages": messages}))?.prepare(&spec())?.context;
     let took = began.elapsed();
-    assert_eq!(context["messages"][2 * COUNT]["name"], "f0");
+    assert_eq!(context["messages"][2 * COUNT]["tool_call_id"], "0");
     assert_eq!(context["messages"][3 * COUNT]["tool_call_id"], "0");
     assert!(took < std::time::Duration::from_secs(10), "{took:?}");
     Ok(())
@@ -431,10 +442,10 @@ fn ids_go_on_where_the_conversation_ends() -> Result<(), Failure> {
     let request =
         openai(json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "functions.f:0", "content": ""}]}))?;
-    let ids = CallIdShape::Named { prefix: "functions.".into(), suffix: ":".into() };
-    let mut ids = request.prepare(&TemplateNeeds { ids, ..TemplateNeeds::default() })?.call_ids;
+    let named = Messages { ids: CallIdForm::Named, ..Messages::default() };
+    let mut ids = request.prepare(&FormatSpec { messages: named, ..spec() })?.call_ids;
     assert_eq!(ids.next("f", Some("functions.f:0")), "functions.f:1");
-    let mut ids = anthropic(json!({}))?.prepare(&TemplateNeeds::default())?.call_ids;
+    let mut ids = anthropic(json!({}))?.prepare(&spec())?.call_ids;
     assert!(ids.next("f", None).starts_with("toolu_"));
     Ok(())
 }
@@ -488,19 +499,19 @@ fn whatever_is_sent_is_read_or_refused() {
         ],
     });
     assert!(ChatRequest::from_value(&chat).is_ok() && MessagesRequest::from_value(&blocks).is_ok());
-    let needs = TemplateNeeds::default();
+    let spec = spec();
     let mut refused = 0;
     for other in
         [json!(null), json!(true), json!(-1.5), json!("x"), json!([]), json!([[{}]]), json!({}), json!({"type": "x"})]
     {
         let mut variants = Vec::new();
         replaced(&chat, &other, &mut variants);
-        let chats = variants.iter().map(|one| ChatRequest::from_value(one).and_then(|one| one.prepare(&needs)).err());
+        let chats = variants.iter().map(|one| ChatRequest::from_value(one).and_then(|one| one.prepare(&spec)).err());
         let mut variants_of_blocks = Vec::new();
         replaced(&blocks, &other, &mut variants_of_blocks);
         let messages = variants_of_blocks
             .iter()
-            .map(|one| MessagesRequest::from_value(one).and_then(|one| one.prepare(&needs)).err());
+            .map(|one| MessagesRequest::from_value(one).and_then(|one| one.prepare(&spec)).err());
         for error in chats.chain(messages).flatten() {
             assert_eq!(error.status(), 400);
             assert!(error.message().contains("; "), "{error}");

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use unjinja_analyzer::{Naming, analyze};
 use unjinja_render::Template;
 use unjinja_runtime::{Event, Message};
 use unjinja_server::anthropic::{EventWriter, MessagesRequest};
 use unjinja_server::openai::{ChatCompletion, ChatRequest, ChunkWriter};
-use unjinja_server::{CallIds, Finish, TemplateNeeds, Usage};
+use unjinja_server::{CallIds, Finish, Usage};
 use unjinja_spec::{Functions, FunctionsForm};
 use unjinja_testkit::random::Random;
 
@@ -16,8 +17,7 @@ use crate::support::{
 };
 
 fn ids(model: &Model) -> CallIds {
-    let needs = TemplateNeeds::of(&model.spec);
-    CallIds::new(needs.ids).written(needs.model_ids)
+    CallIds::of(&model.spec)
 }
 
 #[test]
@@ -108,11 +108,8 @@ fn a_delivered_call_can_be_sent_back() -> Result<(), Failure> {
                 {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "Sunshine."}]},
             ],
         }))?;
-        let needs = TemplateNeeds::of(&model.spec);
-        let tried = needs.clone().tried(|context| model.template.render(context).ok());
-        assert_eq!(tried, needs, "{}: nothing had to be corrected", model.name);
-        let one = openai.prepare(&needs)?;
-        assert_eq!(one.context, anthropic.prepare(&needs)?.context, "{}", model.name);
+        let one = openai.prepare(&model.spec)?;
+        assert_eq!(one.context, anthropic.prepare(&model.spec)?.context, "{}", model.name);
         let rendered = one.render(&model.spec, |context| model.template.render(context));
         let (one, prompt) = rendered.map_err(|error| format!("{}: {error}", model.name))?;
         for word in ["Rain?", "Paris", "Sunshine.", "get_weather"] {
@@ -130,7 +127,7 @@ fn a_delivered_call_can_be_sent_back() -> Result<(), Failure> {
 
 /// A template that reads `functions` gets them in a form that it can read, and a conversation with a call is then rendered.
 #[test]
-fn functions_are_tried() -> Result<(), Failure> {
+fn functions_are_given_as_the_template_reads_them() -> Result<(), Failure> {
     let turn = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}{% endfor %}";
     let cases = [
         ("{% for f in functions %}{{ f['name'] ~ f['parameters'].type }}{% endfor %}", FunctionsForm::List, false),
@@ -141,10 +138,10 @@ fn functions_are_tried() -> Result<(), Failure> {
     ];
     for (head, form, always) in cases {
         let template = Template::parse("functions.jinja", &format!("{head}{turn}"))?;
-        let needs = TemplateNeeds::default().tried(|context| template.render(context).ok());
-        assert_eq!(needs.functions, Functions { form, always }, "{head}");
+        let spec = analyze(&template, &Naming::of_file("functions.jinja"))?;
+        assert_eq!(spec.messages.functions, Functions { form, always }, "{head}");
         let request = json!({"model": "m", "messages": [{"role": "user", "content": "Rain?"}]});
-        let context = ChatRequest::from_value(&request)?.prepare(&needs)?.context;
+        let context = ChatRequest::from_value(&request)?.prepare(&spec)?.context;
         assert!(template.render(&context)?.contains("Rain?"), "{head}");
     }
     Ok(())
@@ -160,13 +157,6 @@ fn released_templates_render_what_is_sent_back() -> Result<(), Failure> {
     let mut problems = BTreeMap::new();
     let models = released()?;
     for model in &models {
-        let needs = TemplateNeeds::of(&model.spec);
-        let tried = needs.clone().tried(|context| model.template.render(context).ok());
-        // A spec does not say this.
-        let needs = TemplateNeeds { functions: tried.functions, ..needs };
-        if tried != needs {
-            problems.insert(model.name.clone(), format!("the spec says {needs:?}, and rendering {tried:?}"));
-        }
         let message = called(model, "get_weather", r#"{"city": "Paris"}"#);
         let id = message.tool_calls[0].id.clone().unwrap_or_default();
         let mut request = json!({"model": "m", "chat_template_kwargs": {"datetime": "2026-01-15"}, "messages": [
@@ -184,7 +174,7 @@ fn released_templates_render_what_is_sent_back() -> Result<(), Failure> {
             list.push(json!({"role": "assistant", "content": "Hardly."}));
             list.push(json!({"role": "user", "content": "And tomorrow?"}));
         }
-        let context = ChatRequest::from_value(&request)?.prepare(&needs)?.context;
+        let context = ChatRequest::from_value(&request)?.prepare(&model.spec)?.context;
         match model.template.render(&context) {
             Err(error) => drop(problems.insert(model.name.clone(), error.message().to_owned())),
             Ok(prompt) if prompt.contains("Rain?") && prompt.contains("Be brief.") => {}

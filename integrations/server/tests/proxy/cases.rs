@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use serde_json::json;
 use unjinja_runtime::Message;
-use unjinja_server::TemplateNeeds;
 use unjinja_server::http::ServedModel;
 use unjinja_server::openai::ChatRequest;
 use unjinja_testkit::sample;
@@ -28,9 +27,8 @@ pub fn cases(most: usize) -> Result<Cases, Failure> {
     let (mut served, mut texts, mut cases) = (Vec::new(), HashMap::new(), Vec::new());
     let tools = tools_json().map_err(|error| error.to_string())?;
     for model in sample(models().map_err(|error| error.to_string())?, 4) {
-        let needs = TemplateNeeds::of(&model.spec).tried(|context| model.template.render(context).ok());
         let request = ChatRequest::from_value(&chat(json!({"model": model.name, "tools": tools})))?;
-        let prepared = request.prepare(&needs)?;
+        let prepared = request.prepare(&model.spec)?;
         let options = prepared.render(&model.spec, |context| model.template.render(context))?.0.options;
         let found = outputs(&model.name).map_err(|error| error.to_string())?;
         let found: Vec<String> = found.into_iter().map(|one| one.text).take(most).collect();

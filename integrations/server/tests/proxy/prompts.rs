@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::{Conversation, Loader, Message, SpecialTokens};
+use unjinja_server::CallIds;
 use unjinja_server::http::{Bos, Config, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig};
 use unjinja_server::openai::ChatRequest;
-use unjinja_server::{CallIds, TemplateNeeds};
 use unjinja_testkit::{corpus, root};
 
 use super::replay::Replay;
@@ -57,14 +57,12 @@ fn no_part_of_a_prompt_is_taken_for_output() -> Result<(), Failure> {
         if !model.status().makes_parser() {
             continue;
         }
-        let needs =
-            TemplateNeeds::of(model.spec()).tried(|context| model.render(&Conversation::from_context(context)).ok());
-        let id = CallIds::new(needs.ids.clone()).next("get_weather", None);
+        let id = CallIds::of(model.spec()).next("get_weather", None);
         for (what, messages) in conversations(&id) {
             let tool = json!({"type": "function", "function": {"name": "get_weather", "description": "The weather.",
                 "parameters": {"type": "object", "properties": {"city": {"type": "string", "description": "Where."}}}}});
             let request = json!({"model": "m", "messages": messages, "tools": [tool]});
-            let prepared = ChatRequest::from_value(&request)?.prepare(&needs)?;
+            let prepared = ChatRequest::from_value(&request)?.prepare(model.spec())?;
             // A template may refuse a conversation.
             let Ok(prompt) = model.prompt(&Conversation::from_context(&prepared.context)) else { continue };
             tried += 1;

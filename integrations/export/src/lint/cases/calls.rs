@@ -2,8 +2,9 @@
 //! and says what must stay true.
 
 use serde_json::{Value, json};
+use unjinja_spec::{ArgumentsForm, CallIdForm, ContentForm, EmptyContent};
 
-use super::super::conversation::{Conversation, Empty, Ids, Manner, id, words};
+use super::super::conversation::{Conversation, id, words};
 use super::super::experiment::Check;
 use super::super::rules;
 use super::super::subject::is_python;
@@ -15,7 +16,7 @@ pub(in super::super) const CASES: &[Case] = &[
     Case {
         rule: rules::NULL_CONTENT,
         base: |subject| {
-            let manner = subject.calls.filter(|manner| matches!(manner.empty, Empty::Text | Empty::Word))?;
+            let manner = subject.calls.filter(|manner| manner.needs.content_of_calls == EmptyContent::Empty)?;
             Some(Conversation::of([subject.plain.user(), manner.call()]).with_tools())
         },
         change: |_, conversation| set(conversation, "assistant", "content", Value::Null),
@@ -27,7 +28,7 @@ pub(in super::super) const CASES: &[Case] = &[
     Case {
         rule: rules::MISSING_CONTENT,
         base: |subject| {
-            let manner = Manner { empty: Empty::Null, ..subject.calls? };
+            let manner = subject.calls?.with_empty(EmptyContent::Null);
             Some(Conversation::of([subject.plain.user(), manner.call()]).with_tools())
         },
         change: |_, conversation| remove(conversation, "assistant", "content"),
@@ -39,7 +40,7 @@ pub(in super::super) const CASES: &[Case] = &[
     Case {
         rule: rules::OBJECT_ARGUMENTS,
         base: |subject| {
-            let manner = subject.calls.filter(|manner| !manner.object)?;
+            let manner = subject.calls.filter(|manner| manner.needs.arguments == ArgumentsForm::Text)?;
             Some(Conversation::of([subject.plain.user(), manner.call()]).with_tools())
         },
         change: |_, conversation| {
@@ -57,7 +58,7 @@ pub(in super::super) const CASES: &[Case] = &[
     Case {
         rule: rules::TEXT_ARGUMENTS,
         base: |subject| {
-            let manner = subject.calls.filter(|manner| manner.object)?;
+            let manner = subject.calls.filter(|manner| manner.needs.arguments == ArgumentsForm::Object)?;
             let base = Conversation::of([subject.plain.user(), manner.call()]).with_tools();
             let prints_python = subject.labelled(&base)?.values_at("messages[1].tool_calls").any(|(f, _)| is_python(f));
             (!prints_python).then_some(base)
@@ -91,7 +92,8 @@ pub(in super::super) const CASES: &[Case] = &[
             let (user, calls) = (Conversation::of([subject.plain.user()]).prompting(), subject.calls?);
             let typed =
                 |c: &mut Conversation| set(c, "user", "content", json!([{"type": "text", "text": words::USER}]));
-            let takes_parts = !calls.typed && subject.experiment(&user, &typed, Check::SameWords).is_none();
+            let takes_parts = calls.needs.content == ContentForm::Text
+                && subject.experiment(&user, &typed, Check::SameWords).is_none();
             takes_parts.then(|| with_result(subject, calls))
         },
         change: |_, conversation| {
@@ -114,7 +116,7 @@ pub(in super::super) const CASES: &[Case] = &[
     Case {
         rule: rules::REASONING_ALONE,
         base: |subject| {
-            let manner = Manner { empty: Empty::Text, ..subject.calls? };
+            let manner = subject.calls?.with_empty(EmptyContent::Empty);
             let mut base = Conversation::of([subject.plain.user(), manner.call()]).with_tools();
             set(&mut base, "assistant", subject.reasoning_field()?, words::REASONING.into());
             base.variables = subject.reasoning_on();
@@ -165,7 +167,7 @@ pub(in super::super) const CASES: &[Case] = &[
     Case {
         rule: rules::CALL_ID,
         base: |subject| {
-            let manner = subject.calls.filter(|manner| manner.ids != Ids::OpenAi)?;
+            let manner = subject.calls.filter(|manner| manner.needs.ids != CallIdForm::Any)?;
             Some(with_result(subject, manner))
         },
         change: |_, conversation| {

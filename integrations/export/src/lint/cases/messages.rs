@@ -2,6 +2,7 @@
 //! and says what must stay true.
 
 use serde_json::{Value, json};
+use unjinja_spec::ContentForm;
 
 use super::super::conversation::{Conversation, words};
 use super::super::experiment::Check;
@@ -49,7 +50,10 @@ pub(in super::super) const CASES: &[Case] = &[
     },
     Case {
         rule: rules::TYPED_CONTENT,
-        base: |subject| (!subject.plain.typed).then(|| Conversation::of([subject.plain.user()]).prompting()),
+        base: |subject| {
+            (subject.plain.needs.content == ContentForm::Text)
+                .then(|| Conversation::of([subject.plain.user()]).prompting())
+        },
         change: |_, conversation| set(conversation, "user", "content", json!([{"type": "text", "text": words::USER}])),
         check: Check::SameWords,
         sent: "Clients send content as a list of typed parts. Most servers join the parts first; where the template gets them",
@@ -58,7 +62,10 @@ pub(in super::super) const CASES: &[Case] = &[
     },
     Case {
         rule: rules::PLAIN_CONTENT,
-        base: |subject| subject.plain.typed.then(|| Conversation::of([subject.plain.user()]).prompting()),
+        base: |subject| {
+            (subject.plain.needs.content == ContentForm::Parts)
+                .then(|| Conversation::of([subject.plain.user()]).prompting())
+        },
         change: |_, conversation| set(conversation, "user", "content", words::USER.into()),
         check: Check::SameWords,
         sent: "Most clients send content as a text. Some servers make a typed part of it first; where the template gets a text",

@@ -1,0 +1,98 @@
+//! The questions about how messages are handed over: what the template takes beyond a single turn. They start from the style
+//! that shows an answer and a call.
+
+use serde_json::{Value, json};
+use unjinja_render::RenderError;
+use unjinja_spec::{CallIdForm, EmptyContent, Messages, SystemPlace};
+
+use super::call_turns::{CallTurns, shows_call};
+use crate::conversation::{AssistantMessage, Call, Style, tools_for};
+use crate::probe::{Probe, Variable};
+use crate::sentinels::SENTINELS;
+
+/// An id as the API of OpenAI makes it.
+const FREE_ID: &str = "call_Jx9QmZ0vTgRk3WbLyPd7Hf2A";
+
+/// Asks how messages have to be handed over. `system` says whether the template renders a system message at all.
+pub(super) fn messages(probe: &Probe<'_>, style: Style, calls: Option<&CallTurns>, system: bool) -> Messages {
+    let mut needs = Messages { functions: probe.functions(), ..style.needs };
+    needs.system = system_place(probe, style, system);
+    let Some(calls) = calls else { return needs };
+    needs.arguments = calls.style.needs.arguments;
+    let asked = Asked { probe, style: calls.style, extra: &calls.extra };
+    let (empty, ids) = asked.call_and_result().unwrap_or_else(|| {
+        let empty = if calls.style.word { EmptyContent::Empty } else { calls.style.needs.content_of_calls };
+        (empty, calls.style.needs.ids)
+    });
+    (needs.content_of_calls, needs.ids) = (empty, ids);
+    needs.result_name = asked.reads_name(needs);
+    needs
+}
+
+/// Where a system message may be: a later one is lost, or refused, by many templates.
+fn system_place(probe: &Probe<'_>, style: Style, system: bool) -> SystemPlace {
+    if !system {
+        return SystemPlace::Nowhere;
+    }
+    let s = &SENTINELS;
+    let said = |role: &str, text: &str| json!({"role": role, "content": style.content(text)});
+    let talk = [style.user(s.user), said("assistant", s.word), said("system", s.content), style.user(s.user)];
+    let render = |messages: &[Value]| probe.render(messages, &Value::Null, true, &[]);
+    let without = [talk[0].clone(), talk[1].clone(), talk[3].clone()];
+    if render(&without).is_err() || render(&talk).is_ok_and(|text| text.contains(s.content)) {
+        return SystemPlace::Anywhere;
+    }
+    SystemPlace::First
+}
+
+/// A template that renders calls, and the way in which it does.
+struct Asked<'a, 't> {
+    probe: &'a Probe<'t>,
+    style: Style,
+    extra: &'a [Variable],
+}
+
+impl Asked<'_, '_> {
+    /// The first content and the first ids with which a call and its result are rendered.
+    fn call_and_result(&self) -> Option<(EmptyContent, CallIdForm)> {
+        let all = match self.style.needs.ids {
+            CallIdForm::Any => [CallIdForm::Any, CallIdForm::Nine, CallIdForm::Named].to_vec(),
+            other => vec![other],
+        };
+        let contents = [EmptyContent::Empty, EmptyContent::Null, EmptyContent::Absent];
+        let ways = contents.into_iter().flat_map(|empty| all.iter().map(move |ids| (empty, *ids)));
+        ways.into_iter().find(|(empty, ids)| {
+            let needs = Messages { content_of_calls: *empty, ids: *ids, ..self.style.needs };
+            let turn = self.probe.turn(&call_with(needs.ids), Style { needs, word: false, ..self.style }, self.extra);
+            turn.is_ok_and(|turn| shows_call(&turn, 0)) && self.conversation(needs, true).is_ok()
+        })
+    }
+
+    /// Whether the name in the message with a result changes the render.
+    fn reads_name(&self, needs: Messages) -> bool {
+        self.conversation(needs, true).is_ok_and(|with| self.conversation(needs, false).ok() != Some(with))
+    }
+
+    /// A call, its result, and the prompt for the next turn.
+    fn conversation(&self, needs: Messages, named: bool) -> Result<String, RenderError> {
+        let style = Style { needs, word: false, ..self.style };
+        let turn = call_with(needs.ids);
+        let handed = turn.message(style);
+        let id = &handed["tool_calls"][0]["id"];
+        let mut result = json!({"role": "tool", "tool_call_id": id, "content": style.content(SENTINELS.content)});
+        if named {
+            result["name"] = turn.calls[0].name.as_str().into();
+        }
+        let offered = style.offer(tools_for(&turn.calls));
+        self.probe.render(&[style.user(SENTINELS.user), handed, result], &offered, true, self.extra)
+    }
+}
+
+/// A call whose id has this form. A template that takes any id must take one as the API of OpenAI makes it.
+fn call_with(ids: CallIdForm) -> AssistantMessage {
+    let mut call = Call::probe(0);
+    if ids == CallIdForm::Any {
+        call.id = FREE_ID.to_owned();
+    }
+    AssistantMessage::calls(&[call])
+}

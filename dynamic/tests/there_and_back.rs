@@ -1,0 +1,92 @@
+//! There and back: a turn of the corpus is parsed, and the message, handed back to its template, renders the same turn.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+use unjinja_dynamic::{Conversation, Model, Options, Tools};
+use unjinja_testkit::{Failure, corpus};
+
+/// Templates of which some turns come back in another form: how many at most, and why.
+const KNOWN: &[(&str, usize, &str)] = &[
+    ("command-a-reasoning-08-2025.jinja", 1, "the arguments of the call are a text, against the schema of the tool"),
+    (
+        "tiiuae-falcon-h1-tiny-tool-calling-90m-hub.jinja",
+        5,
+        "a line break and the end of the turn are between answer and call, so the break is read as part of the answer",
+    ),
+];
+
+/// The folders of the turns' templates.
+fn folder(name: &str) -> String {
+    if name == "templates" { name.to_owned() } else { format!("{name}/templates") }
+}
+
+/// The turn as its template writes the parsed message; why it does not.
+fn back(model: &Model, row: &Value, tools: &Value) -> Result<String, String> {
+    let mut options = Options::new().tools(&Tools::from_openai(tools).map_err(|error| error.to_string())?);
+    options = options.generation_prompt(row["generation_prompt"].as_str().unwrap_or_default());
+    let thinking = row["enable_thinking"].as_bool();
+    if let Some(on) = thinking {
+        options = options.thinking(on);
+    }
+    let message = model.parse(row["output"].as_str().unwrap_or_default(), &options);
+    let mut messages = row["messages"].as_array().cloned().unwrap_or_default();
+    messages.push(serde_json::to_value(&message).map_err(|error| error.to_string())?);
+    let mut conversation = Conversation::new(messages).tools(tools.clone()).generation_prompt(false);
+    if let Some(on) = thinking {
+        conversation = conversation.thinking(on);
+    }
+    model.render(&conversation).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_parsed_turn_renders_as_it_was() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let tools: Value = serde_json::from_str(&fs::read_to_string(corpus.join("turn_tools.json"))?)?;
+    let mut models = BTreeMap::<(String, String), Option<Model>>::new();
+    let (mut count, mut refused, mut wrong) = (0, 0, BTreeMap::<String, (usize, String)>::new());
+    for file in ["turns.jsonl", "turns_late.jsonl"] {
+        for line in fs::read_to_string(corpus.join(file))?.lines() {
+            let row: Value = serde_json::from_str(line)?;
+            if row["expect"]["tool_calls"].as_array().is_none_or(Vec::is_empty) {
+                continue;
+            }
+            let [name, template] = ["folder", "template"].map(|key| row[key].as_str().unwrap_or_default().to_owned());
+            let path = corpus.join(folder(&name)).join(&template);
+            let model = models.entry((name, template.clone())).or_insert_with(|| Model::from_file(path).ok());
+            let Some(model) = model else {
+                refused += 1;
+                continue;
+            };
+            count += 1;
+            let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);
+            let output = row["output"].as_str().unwrap_or_default();
+            let text = back(model, &row, offered);
+            if !text.as_ref().is_ok_and(|text| text.contains(output)) {
+                let entry = wrong.entry(template).or_default();
+                if entry.0 == 0 {
+                    entry.1 = format!(
+                        "{}: {output:?}\n    {:?}",
+                        row["id"],
+                        text.map(|text| text
+                            [text.floor_char_boundary(text.len().saturating_sub(output.len() + 200))..]
+                            .to_owned())
+                    );
+                }
+                entry.0 += 1;
+            }
+        }
+    }
+    let lost: usize = wrong.values().map(|(count, _)| count).sum();
+    println!("{} of {count} turns with calls render as they were; {refused} have no model", count - lost);
+    let most = |file: &str| KNOWN.iter().find(|(known, ..)| *known == file).map_or(0, |(_, most, _)| *most);
+    let new: Vec<String> = wrong
+        .iter()
+        .filter(|(file, (count, _))| *count > most(file))
+        .map(|(file, (count, first))| format!("{file}: {count} turns, among them\n    {first}"))
+        .collect();
+    assert!(new.is_empty(), "turns that render otherwise:\n{}", new.join("\n"));
+    assert!(count > 4_000, "{count} turns");
+    Ok(())
+}
