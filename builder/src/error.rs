@@ -7,11 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use unjinja_analyzer::AnalyzeError;
 use unjinja_codegen::{LowerError, LowerProblem};
-use unjinja_render::TemplateError;
+use unjinja_dynamic::LoadError;
 use unjinja_source::SourceError;
-use unjinja_spec::SpecError;
 
 /// Why no parser was made.
 ///
@@ -20,16 +18,18 @@ use unjinja_spec::SpecError;
 /// and [`next_step`](Self::next_step).
 ///
 /// ```
-/// use unjinja_build::{Build, BuildError, Input};
+/// use unjinja_build::{Build, BuildError, Input, LoadError};
 ///
 /// let error = Build::new(Input::template("nowhere.jinja")).spec().unwrap_err();
-/// assert!(matches!(error, BuildError::Source(_)));
+/// assert!(matches!(error, BuildError::Load(LoadError::Source(_))));
 /// assert_eq!(error.path(), Some("nowhere.jinja".as_ref()));
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A file cannot be read or written.
+    /// No spec was found.
+    Load(LoadError),
+    /// A file cannot be read or written: one of tools, or one of the results.
     File {
         /// The file.
         path: PathBuf,
@@ -37,40 +37,6 @@ pub enum BuildError {
         action: FileAction,
         /// Why it failed.
         error: Arc<io::Error>,
-    },
-    /// A file gives no template.
-    Source(SourceError),
-    /// The template has a syntax error.
-    Template {
-        /// The file that holds the template.
-        path: PathBuf,
-        /// The error, with its line.
-        error: TemplateError,
-    },
-    /// The template cannot be analysed.
-    Analysis {
-        /// The file that holds the template.
-        path: PathBuf,
-        /// The error, with the comparison that found it.
-        error: Box<AnalyzeError>,
-    },
-    /// A spec or an overlay is not valid, or an overlay does not fit its spec.
-    Spec {
-        /// The file of the spec or the overlay.
-        path: PathBuf,
-        /// All problems, each with its line.
-        error: SpecError,
-    },
-    /// The committed spec of a template was made from another template.
-    OtherTemplate {
-        /// The committed spec.
-        spec: PathBuf,
-        /// The template.
-        template: PathBuf,
-        /// SHA-256 of the template that the spec was made from.
-        expected: String,
-        /// SHA-256 of the template.
-        seen: String,
     },
     /// No parser can be made from a valid spec.
     Lower {
@@ -130,12 +96,8 @@ impl BuildError {
     /// The file to correct. It can be another than the input: an overlay, a committed spec, a file of tools.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Source(error) => Some(error.path()),
+            Self::Load(error) => error.path(),
             Self::File { path, .. }
-            | Self::Template { path, .. }
-            | Self::Analysis { path, .. }
-            | Self::Spec { path, .. }
-            | Self::OtherTemplate { spec: path, .. }
             | Self::Lower { path, .. }
             | Self::Tools { path, .. }
             | Self::Types { path, .. } => Some(path),
@@ -151,8 +113,7 @@ impl BuildError {
     /// The line in [`path`](Self::path), from 1, if the error has one.
     pub fn line(&self) -> Option<usize> {
         match self {
-            Self::Template { error, .. } => Some(error.line()),
-            Self::Spec { error, .. } => error.problems.first().map(|problem| problem.line),
+            Self::Load(error) => error.line(),
             Self::Several(errors) => errors.first().and_then(Self::line),
             _ => None,
         }
@@ -161,13 +122,9 @@ impl BuildError {
     /// What was expected.
     pub fn expected(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {
+            Self::Load(error) => return error.expected(),
             Self::File { action: FileAction::Read, .. } => "a readable file",
             Self::File { action: FileAction::Write, .. } => "a place that can be written to",
-            Self::Source(_) => "a file that holds one chat template",
-            Self::Template { .. } => "a template in Jinja",
-            Self::Analysis { .. } => "a chat template that renders a user message and its answer",
-            Self::Spec { .. } => "a valid spec or overlay",
-            Self::OtherTemplate { expected, .. } => return Cow::Owned(format!("a template with SHA-256 {expected}")),
             Self::Lower { error, .. } => {
                 return error.problems.first().map_or(Cow::Borrowed(""), LowerProblem::expected);
             }
@@ -186,13 +143,7 @@ impl BuildError {
     pub fn seen(&self) -> Cow<'_, str> {
         match self {
             Self::File { error, .. } => Cow::Owned(error.to_string()),
-            Self::Source(error) => Cow::Borrowed(error.problem()),
-            Self::Template { error, .. } => Cow::Borrowed(error.message()),
-            Self::Analysis { error, .. } => Cow::Owned(error.to_string()),
-            Self::Spec { error, .. } => {
-                Cow::Owned(error.problems.iter().map(|problem| problem.cause.as_str()).collect::<Vec<_>>().join("; "))
-            }
-            Self::OtherTemplate { seen, .. } => Cow::Owned(format!("a template with SHA-256 {seen}")),
+            Self::Load(error) => error.seen(),
             Self::Lower { error, .. } => {
                 Cow::Owned(error.problems.iter().map(LowerProblem::seen).collect::<Vec<_>>().join("; "))
             }
@@ -210,16 +161,9 @@ impl BuildError {
     /// What to do about it.
     pub fn next_step(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {
+            Self::Load(error) => return error.next_step(),
             Self::File { action: FileAction::Read, .. } => "check the path and its permissions",
             Self::File { action: FileAction::Write, .. } => "check the folder and its permissions",
-            Self::Source(_) => "name another file, or one of its templates as FILE#NAME",
-            Self::Template { .. } => "correct the template, or report it if other renderers accept it",
-            Self::Analysis { .. } => "look at what the analysis saw: `unjinja explain TEMPLATE`",
-            Self::Spec { error, .. } => match error.problems.first() {
-                Some(problem) => return Cow::Borrowed(&problem.next_step),
-                None => "correct the file",
-            },
-            Self::OtherTemplate { .. } => "see what changed with `unjinja check`",
             Self::Lower { error, .. } => error.problems.first().map_or("", LowerProblem::next_step),
             Self::Tools { .. } => "pass the `tools` of a request: a JSON list",
             Self::Types { .. } => "correct the file of tools, or do without types",
@@ -237,16 +181,7 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path, error, .. } => write!(f, "{}: {error}", path.display()),
-            Self::Source(error) => write!(f, "{error}"),
-            Self::Template { error, .. } => write!(f, "{error}"),
-            Self::Analysis { error, .. } => write!(f, "{error}"),
-            Self::Spec { error, .. } => write!(f, "{error}"),
-            Self::OtherTemplate { spec, template, .. } => write!(
-                f,
-                "{} was made from another template than {}: `unjinja check` shows what changed",
-                spec.display(),
-                template.display()
-            ),
+            Self::Load(error) => error.fmt(f),
             Self::Lower { error, .. } => write!(f, "{error}"),
             Self::Tools { path, problem } | Self::Types { path, problem } => write!(f, "{}: {problem}", path.display()),
             Self::TypesWithoutTools => f.write_str("types are made of tools, and no tools were given: name their file too"),
@@ -274,19 +209,22 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            Self::Load(error) => error.source(),
             Self::File { error, .. } => Some(error.as_ref()),
-            Self::Source(error) => Some(error),
-            Self::Template { error, .. } => Some(error),
-            Self::Analysis { error, .. } => Some(&**error),
-            Self::Spec { error, .. } => Some(error),
             Self::Lower { error, .. } => Some(error),
             _ => None,
         }
     }
 }
 
+impl From<LoadError> for BuildError {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}
+
 impl From<SourceError> for BuildError {
     fn from(error: SourceError) -> Self {
-        Self::Source(error)
+        Self::Load(error.into())
     }
 }

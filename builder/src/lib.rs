@@ -1,8 +1,8 @@
 //! Turns a chat template or a format spec into a compiled parser. The macros, build scripts and the command line all use
 //! this crate, so that all of them make the same parser from the same files.
 //!
-//! This crate reads files, decides which overlay and which committed spec apply, and calls the analyzer and the code
-//! generator. It contains no knowledge of any format itself.
+//! This crate asks the [`Loader`] for specs, and calls the code generator. Which spec a template has, and which overlays correct
+//! it, the loader decides, as for [every other front end](https://docs.rs/unjinja-dynamic#where-a-spec-comes-from).
 //!
 //! # In a build script
 //!
@@ -53,10 +53,11 @@ mod tools;
 mod warning;
 
 pub use unjinja_analyzer::{ROUND_TRIPS, SourceExt};
+pub use unjinja_dynamic::{Input, LoadError, Loaded, Loader, specs_in};
 pub use unjinja_source::{MODEL_FILES, Source, SourceError, SourceErrorKind, name_of, sources_in, split_variant};
 
-pub use self::analysis::{Observer, analyze_source, analyze_source_traced, analyze_text};
-pub use self::build::{Build, Input};
+pub use self::analysis::analyze_text;
+pub use self::build::Build;
 pub use self::error::{BuildError, FileAction};
 pub use self::templates::{Templates, compile_templates, templates_in};
 pub use self::warning::partial_warning;

@@ -4,20 +4,19 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use unjinja_analyzer::SourceExt;
+use unjinja_dynamic::{Input, Loader};
 use unjinja_source::sources_in;
 use unjinja_spec::FormatSpec;
 
-use crate::analysis::analyze_source;
 use crate::error::{BuildError, FileAction};
-use crate::files::{corrected, failed, read, write};
+use crate::files::{failed, read, write};
 use crate::tools::{of_tools, type_items};
 use crate::warning::partial_warning;
 
 /// Compiles every template of a folder into `OUT_DIR/unjinja.rs`; call it from a build script.
 ///
-/// [`sources_in`] says which files are templates. The overlay next to a template, `NAME.overlay.toml`, is merged over
-/// what the analysis finds. The file has one module per template, and a function `all()` that lists their parsers.
+/// [`sources_in`] says which files are templates, and [`Loader`] which spec and which overlay each of them gets: usually what the
+/// analysis finds, with the file `NAME.overlay.toml` next to the template merged over it. The file has one module per template, and a function `all()` that lists their parsers.
 /// A template whose format is supported only in part gives a warning, one whose format is not supported an error. The specs
 /// of all templates are written to `OUT_DIR/specs/NAME.toml`.
 ///
@@ -47,6 +46,7 @@ pub fn compile_templates(folder: impl AsRef<Path>) -> Result<(), BuildError> {
 #[derive(Clone, Debug)]
 pub struct Templates {
     folder: PathBuf,
+    loader: Loader,
     specs: Option<PathBuf>,
     tools: Option<PathBuf>,
     types: bool,
@@ -59,6 +59,7 @@ impl Templates {
     pub fn new(folder: impl AsRef<Path>) -> Self {
         Self {
             folder: folder.as_ref().to_owned(),
+            loader: Loader::new(),
             specs: None,
             tools: None,
             types: false,
@@ -70,6 +71,12 @@ impl Templates {
     /// The path of the runtime in the crate that holds the generated code.
     pub fn runtime(mut self, path: TokenStream) -> Self {
         self.runtime = path;
+        self
+    }
+
+    /// Uses neither the reviewed specs nor the overlays of the supported models.
+    pub fn without_known_formats(mut self) -> Self {
+        self.loader = self.loader.without_known_formats();
         self
     }
 
@@ -115,13 +122,8 @@ impl Templates {
     pub fn specs(&self) -> Result<Vec<FormatSpec>, BuildError> {
         let (mut specs, mut errors) = (Vec::new(), Vec::new());
         for source in sources_in(&self.folder)? {
-            let spec = source.map_err(BuildError::from).and_then(|source| {
-                let spec = analyze_source(&source, &source.naming(""))?;
-                let overlay = source.overlay();
-                corrected(spec, overlay.is_file().then_some(&*overlay))
-            });
-            match spec {
-                Ok(spec) => specs.push(spec),
+            match source.map_err(BuildError::from).and_then(|source| Ok(self.loader.load(Input::source(source))?)) {
+                Ok(loaded) => specs.push(loaded.spec),
                 Err(error) => errors.push(error),
             }
         }

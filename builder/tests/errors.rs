@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use unjinja_build::{Build, BuildError, Input, SourceErrorKind, Templates};
+use unjinja_build::{Build, BuildError, Input, LoadError, SourceErrorKind, Templates};
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -128,8 +128,9 @@ fn errors_of_a_folder_come_all_at_once() -> Done {
     }
     match Templates::new(&root).specs().unwrap_err() {
         BuildError::Several(errors) => {
-            let syntax = errors.iter().filter(|error| matches!(error, BuildError::Template { .. })).count();
-            let invalid = |error: &&BuildError| matches!(error, BuildError::Source(error) if error.kind() == SourceErrorKind::Invalid);
+            let syntax =
+                errors.iter().filter(|error| matches!(error, BuildError::Load(LoadError::Template { .. }))).count();
+            let invalid = |error: &&BuildError| matches!(error, BuildError::Load(LoadError::Source(error)) if error.kind() == SourceErrorKind::Invalid);
             assert_eq!((errors.len(), syntax, errors.iter().filter(invalid).count()), (3, 2, 1), "{errors:?}");
         }
         other => return Err(format!("one error: {other:?}").into()),

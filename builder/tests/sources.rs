@@ -70,8 +70,9 @@ fn one_template_makes_one_parser() -> Done {
     // A folder of templates, and each of them alone.
     for (file, folder) in [("M/tokenizer_config.json", root.join("M")), ("one.jinja", root.clone())] {
         let specs = Templates::new(folder).specs()?;
-        let (spec, applied) = Build::new(Input::template(root.join(file))).spec_and_overlay()?;
-        assert!(specs.contains(&spec) && spec.turn.end == "<stop>", "{file}: {}", spec.turn.end);
+        let loaded = Build::new(Input::template(root.join(file))).load()?;
+        assert!(specs.contains(&loaded.spec) && loaded.spec.turn.end == "<stop>", "{file}: {}", loaded.spec.turn.end);
+        let applied = loaded.corrections.into_iter().find_map(|one| one.file);
         assert!(applied.is_some_and(|path| path.ends_with("m.overlay.toml") || path.ends_with("one.overlay.toml")));
     }
     let template = || Build::new(Input::template(root.join("one.jinja")));

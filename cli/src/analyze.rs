@@ -7,16 +7,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use unjinja_analyzer::{GapReport, Suggestion, sha256, verify};
+use unjinja_analyzer::{GapReport, Suggestion, verify};
 use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
+use unjinja_dynamic::{Input, Loader, Origin};
 use unjinja_spec::{FormatSpec, ReasoningMode, Status, TemplateInfo};
 
 use clap::Args;
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
-use crate::gaps::KnownOverlay;
-use crate::parser_args::{Corrected, ParserArgs, read_overlay};
+use crate::gaps::OverlayHint;
+use crate::parser_args::ParserArgs;
 use crate::ui::{NAME, Ui, paint};
 use crate::visible;
 use crate::{gaps, input, log, manifest, output};
@@ -53,10 +54,10 @@ pub(crate) struct Request<'r> {
     pub paths: &'r [PathBuf],
     /// A manifest or table that says where templates come from.
     pub sources: Option<&'r Path>,
-    /// The flags; their overlay is applied to the one template.
+    /// The flags, which are about one template.
     pub parser: &'r ParserArgs,
-    /// A spec to use instead of an analysis.
-    pub named: Option<Corrected>,
+    /// Makes the specs.
+    pub loader: Loader,
     /// The folder of the finished specs. An overlay in there goes with the spec and is not applied here: whoever reads
     /// the spec applies it.
     pub target: Option<&'r Path>,
@@ -158,25 +159,16 @@ type Applied = (PathBuf, FormatSpec);
 
 /// The spec of one template, and the overlay that was applied to it, if there is one.
 fn one(template: &Source, origin: &str, request: &Request<'_>) -> Result<(FormatSpec, Option<Applied>), Failure> {
-    if let Some(Corrected { spec, .. }) = &request.named {
-        if spec.template.sha256 != sha256(&template.text) {
-            let (name, file) = (&spec.template.name, template.file());
-            let message = format!(
-                "the spec `{name}` was made from another template than {file}: `unjinja check` shows what is different"
-            );
-            return Err(Failure::Found(message));
-        }
-        return Ok((verified(template, spec.clone()), None));
+    let goes_with_target = request.target.is_some_and(|target| is_in(&template.overlay(), target));
+    let loader = request.loader.clone().origin(origin);
+    let loader = if goes_with_target { loader.only_given_overlays() } else { loader };
+    let loaded = log::load(&loader, Input::source(template.clone()))?;
+    if loaded.origin == Origin::Analysed && loaded.corrections.is_empty() {
+        return Ok((loaded.spec, None));
     }
-    let bare = log::analyze(template, &template.naming(origin)).map_err(|error| Failure::Found(error.to_string()))?;
-    let beside = template.overlay();
-    let overlay = match request.parser.overlay() {
-        Some(named) => Some(named.to_owned()),
-        None => (beside.exists() && !request.target.is_some_and(|target| is_in(&beside, target))).then_some(beside),
-    };
-    let Some(path) = overlay else { return Ok((bare, None)) };
-    let spec = read_overlay(&path)?.apply(&bare)?;
-    Ok((verified(template, spec), Some((path, bare))))
+    let file = loaded.corrections.into_iter().find_map(|correction| correction.file);
+    let applied = file.filter(|_| loaded.origin == Origin::Analysed).map(|path| (path, loaded.bare));
+    Ok((verified(template, loaded.spec), applied))
 }
 
 /// Whether a file is in this folder itself.
@@ -206,11 +198,14 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if let Some(folder) = out {
         std::fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
     }
+    // Specs are made to be committed, and a known overlay is not a part of them: it is offered.
+    let loader = arguments.parser.committed();
+    let loader = loader.unwrap_or_else(|| arguments.parser.loader().analyse_anew().without_known_formats());
     let request = Request {
         paths: &arguments.paths,
         sources: arguments.sources.as_deref(),
         parser: &arguments.parser,
-        named: arguments.parser.named()?,
+        loader,
         target: out,
     };
     let analysed = all(&request, ui)?;
@@ -262,12 +257,12 @@ impl Analysed {
     }
 
     /// The overlay of another model with the same format, if no overlay was applied to this spec.
-    fn known_overlay(&self, spec: &FormatSpec) -> Option<KnownOverlay> {
+    fn known_overlay(&self, spec: &FormatSpec) -> Option<OverlayHint> {
         let name = &spec.template.name;
         let source = self.sources.get(&spec.template.file)?;
         let target = source.overlay();
         let is_corrected = self.overlays.iter().any(|(_, corrected, _)| corrected == name) || target.exists();
-        if is_corrected { None } else { KnownOverlay::built_in(source, spec, &target) }
+        if is_corrected { None } else { OverlayHint::built_in(source, spec, &target) }
     }
 
     /// The draft of an overlay for a spec.

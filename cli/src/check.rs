@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unjinja_build::{Source, name_of};
+use unjinja_dynamic::{Input, Loader};
 use unjinja_spec::{FormatSpec, Overlay, Status, TemplateInfo, diff};
 
 use crate::analyze::Request;
 use crate::failure::{Done, Failure};
-use crate::gaps::KnownOverlay;
-use crate::parser_args::{ParserArgs, read_overlay};
+use crate::gaps::OverlayHint;
+use crate::parser_args::ParserArgs;
 use crate::report::{Changed, FailOn, Idle, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
 use crate::{analyze, gaps, input, output};
@@ -60,10 +61,10 @@ enum Committed<'a> {
 
 impl<'a> Committed<'a> {
     fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
-        match (&arguments.specs, arguments.parser.spec(), arguments.parser.model_spec()?) {
+        match (&arguments.specs, arguments.parser.spec(), arguments.parser.model()) {
             (_, Some(path), _) if !path.is_file() => Err(Failure::file(path, "there is no such spec")),
             (_, Some(path), _) => Ok(Self::File(path)),
-            (_, None, Some(spec)) => Ok(Self::Model(Box::new(spec))),
+            (_, None, Some(name)) => Ok(Self::Model(Box::new(Loader::new().load(Input::known(name))?.bare))),
             (Some(folder), None, None) if folder.is_dir() => Ok(Self::Folder(folder)),
             (Some(folder), None, None) => Err(Failure::file(folder, "there is no such folder of specs")),
             (None, None, None) => {
@@ -125,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         paths: &arguments.paths,
         sources: arguments.sources.as_deref(),
         parser: &arguments.parser,
-        named: None,
+        loader: arguments.parser.loader().analyse_anew().without_known_formats(),
         target: committed.folder(),
     };
     let mut made = analyze::all(&request, ui)?;
@@ -196,7 +197,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         return Ok(());
     }
     let counted = |what: &str| if left == 1 { format!("1 {what}") } else { format!("{left} {what}s") };
-    let message = match (&report.fix, &arguments.parser.model_spec()?) {
+    let message = match (&report.fix, arguments.parser.model()) {
         (Some(command), _) => format!("{}; to accept: {command}", counted("difference")),
         (None, Some(_)) => format!("{} from the built-in spec", counted("difference")),
         (None, None) => format!("{} that `--write` cannot fix", counted("problem")),
@@ -214,7 +215,7 @@ fn known_overlay(
     source: &Source,
     spec: &FormatSpec,
     target: &Path,
-) -> Result<Option<KnownOverlay>, Failure> {
+) -> Result<Option<OverlayHint>, Failure> {
     let hash = spec.format_hash();
     let files = folder.map_or_else(|| Ok(Vec::new()), spec_files)?;
     for (name, path) in files.iter().filter(|(name, path)| *name != spec.template.name && !is_overlay(path)) {
@@ -223,15 +224,13 @@ fn known_overlay(
             continue;
         }
         // A file that cannot be read is reported in its own row.
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let Ok(other) = FormatSpec::migrate(&text, name) else { continue };
-        let corrected = || Ok::<_, Failure>(read_overlay(&overlay)?.apply(&other.spec)?);
-        if other.spec.format_hash() == hash && corrected().is_ok_and(|corrected| gaps::fits(source, spec, &corrected)) {
+        let Ok(other) = Loader::new().without_known_formats().load(Input::spec(path)) else { continue };
+        if other.bare.format_hash() == hash && gaps::fits(source, spec, &other.spec) {
             let command = format!("cp {} {}", output::argument(&overlay), output::argument(target));
-            return Ok(Some(KnownOverlay { name: name.clone(), command }));
+            return Ok(Some(OverlayHint { name: name.clone(), command }));
         }
     }
-    Ok(KnownOverlay::built_in(source, spec, target))
+    Ok(OverlayHint::built_in(source, spec, target))
 }
 
 fn is_overlay(path: &Path) -> bool {

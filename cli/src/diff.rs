@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use unjinja_spec::diff;
+use unjinja_dynamic::{Input, Loader};
+use unjinja_spec::{FormatSpec, diff};
 
 use crate::failure::{Done, Failure};
+use crate::input;
 use crate::report::{Changed, FailOn, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
-use crate::{input, parser_args};
 
 /// The arguments of `diff`.
 #[derive(Args)]
@@ -30,12 +31,9 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
-    let read = |path: &PathBuf| {
-        if arguments.overlays {
-            return Ok(parser_args::read(path, None)?.spec);
-        }
-        parser_args::read_bare(path)
-    };
+    let loader = Loader::new().without_known_formats();
+    let loader = if arguments.overlays { loader } else { loader.only_given_overlays() };
+    let read = |path: &PathBuf| -> Result<FormatSpec, Failure> { Ok(loader.load(Input::spec(path))?.spec) };
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let changes = diff(&old, &new);
     let outcome = match changes.is_empty() {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use unjinja_dynamic::LoadError;
 use unjinja_spec::{Problem, SpecError};
 
 /// The result of a command.
@@ -59,6 +60,26 @@ impl fmt::Display for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe { Failure::BrokenPipe } else { Failure::Input(error.to_string()) }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match &error {
+            LoadError::Spec { error, .. } => error.clone().into(),
+            LoadError::Template { .. } | LoadError::Analysis { .. } | LoadError::OtherTemplate { .. } => {
+                Failure::Found(error.to_string())
+            }
+            LoadError::Several(errors) => {
+                let failures = errors.iter().cloned().map(Failure::from);
+                Failure::InputAll(failures.flat_map(|failure| failure.messages().to_vec()).collect())
+            }
+            LoadError::Name { candidates, near, .. } if candidates.is_empty() => {
+                let mark = if near.is_empty() { ";" } else { "" };
+                Failure::Input(format!("{error}{mark} `unjinja list` shows all"))
+            }
+            _ => Failure::Input(error.to_string()),
+        }
     }
 }
 

@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 use unjinja_analyzer::{GapReport, Verification, gap_report, suggest, verify};
 use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
+use unjinja_dynamic::{Input, Loader};
 use unjinja_spec::{FormatSpec, Overlay, Status, ToolFormat, Tools};
 
 use crate::failure::Done;
-use crate::parser_args::with_built_in_overlay;
 use crate::ui::{FAINT, WARNING, paint};
 use crate::{models, output, visible};
 
@@ -86,19 +86,19 @@ pub(crate) fn fits(source: &Source, spec: &FormatSpec, corrected: &FormatSpec) -
 
 /// A known model that writes the format of a template, and whose spec has an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KnownOverlay {
+pub(crate) struct OverlayHint {
     /// The name of the model's spec.
     pub name: String,
     /// The command that copies the overlay to where it is applied.
     pub command: String,
 }
 
-impl KnownOverlay {
+impl OverlayHint {
     /// The overlay of a built-in model with the format of this spec, for the file `target`.
     pub(crate) fn built_in(source: &Source, spec: &FormatSpec, target: &Path) -> Option<Self> {
         let is_fitting = |bare: &FormatSpec| {
-            models::overlay(&bare.template.sha256).is_some()
-                && with_built_in_overlay(bare.clone()).is_ok_and(|corrected| fits(source, spec, &corrected.spec))
+            let known = Loader::new().load(Input::known(&bare.template.name));
+            known.is_ok_and(|known| !known.corrections.is_empty() && fits(source, spec, &known.spec))
         };
         let name = models::by_format(&spec.format_hash()).find(is_fitting)?.template.name;
         let command = format!("unjinja list --overlay {name} > {}", output::argument(target));

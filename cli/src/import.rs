@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use unjinja_analyzer::{SourceExt, sha256, verify};
+use unjinja_dynamic::{Input, Loader};
 use unjinja_export::response_template::{Problems, ResponseTemplate, completed, find};
 use unjinja_spec::{FormatSpec, TemplateInfo};
 
@@ -48,8 +49,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let mut figure = None;
     if let Some(path) = &arguments.template {
         let source = input::template(path)?;
-        let analysed = log::analyze(&source, &source.naming("")).map_err(|e| Failure::Found(e.to_string()))?;
-        spec = completed(spec, analysed);
+        let loader = Loader::new().analyse_anew().only_given_overlays();
+        spec = completed(spec, log::load(&loader, Input::source(source.clone()))?.spec);
         let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
         let verification = verify(&template, &spec, 200, 1);
         spec.evidence.round_trips = verification.round_trips();

@@ -46,13 +46,27 @@ use arguments::Format;
 use failure::{Done, Failure};
 use ui::{BAD, Ui, paint};
 
+/// What is the same for all commands.
+const HELP: &str = "\
+Templates: a .jinja, tokenizer_config.json, chat_template.json or GGUF file. FILE#NAME is one of several named templates in a file; \
+- is standard input.
+
+Spec: the one that --spec or --model names; else the reviewed spec of a supported model with exactly this template; else an analysis. \
+analyze, check, verify, explain and lint always analyse.
+
+Overlay: the one that --overlay names; else NAME.overlay.toml next to the spec or the template; else a known one that fits. \
+analyze and check name known overlays, and do not apply them.
+
+Exit codes: 0 fine; 1 a difference, a failure, or an unsupported template where support was requested; 2 wrong usage or unreadable \
+input.";
+
 /// Compiles parsers for the output of language models from their chat templates.
 #[derive(Parser)]
 #[command(
     name = "unjinja",
     version,
     arg_required_else_help = true,
-    after_help = "A template is a .jinja, tokenizer_config.json, chat_template.json or GGUF file; FILE#NAME is one of several named templates in a file, - is standard input. An overlay beside a template or a spec (NAME.overlay.toml) is always applied; every command that takes a template has --overlay to apply another one, and --spec or --model to use a spec instead of an analysis.\n\nExit codes: 0 fine; 1 a difference, a failure, or an unsupported template where support was requested; 2 wrong usage or unreadable input."
+    after_help = HELP
 )]
 struct Cli {
     #[command(flatten)]

@@ -8,18 +8,20 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use unjinja_analyzer::verify;
 use unjinja_build::{Source, SourceExt};
+use unjinja_dynamic::{Loaded, Origin};
 use unjinja_export::lint::{
     Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, Rule, Severity, Target, lint, lint_response_template,
     syntax_error,
 };
 use unjinja_export::response_template::{Dialect, find};
+use unjinja_spec::FormatSpec;
 
 use crate::export::Reader;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::report::{ReportFormat, github_message, github_property, markdown_code, markdown_pre, markdown_text};
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
-use crate::{input, models, output, visible};
+use crate::{input, output, visible};
 
 /// The arguments of `lint`.
 #[derive(Args)]
@@ -137,6 +139,12 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 
 /// The findings that were asked for.
 fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
+    let loaded = match arguments.parser.analysed(source) {
+        Ok(loaded) => Some(loaded),
+        // A template that cannot be parsed or analysed has its own finding.
+        Err(Failure::Found(_)) => None,
+        Err(failure) => return Err(failure),
+    };
     let mut findings = match source.template() {
         Err(error) => vec![syntax_error(&error)],
         Ok(template) => {
@@ -144,21 +152,15 @@ fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments)
             if let Some(tokens) = &source.special_tokens {
                 options = options.special_tokens(tokens.clone());
             }
-            if let Some(named) = arguments.parser.named()? {
-                options = options.spec(named.spec);
-            } else if is_corrected(source, arguments) {
-                // A template that cannot be analysed has its own finding.
-                match arguments.parser.spec_for(source) {
-                    Ok(corrected) => options = options.spec(corrected.spec),
-                    Err(Failure::Found(_)) => {}
-                    Err(failure) => return Err(failure),
-                }
+            let is_own = |loaded: &&Loaded| loaded.origin == Origin::Analysed && loaded.corrections.is_empty();
+            if let Some(loaded) = loaded.as_ref().filter(|loaded| !is_own(loaded)) {
+                options = options.spec(loaded.spec.clone());
             }
             lint(&template, &options)
         }
     };
-    if let Some(response) = response {
-        findings.extend(of_response_template(source, response, arguments)?);
+    if let (Some(response), Some(loaded)) = (response, &loaded) {
+        findings.extend(of_response_template(source, response, &loaded.spec, arguments));
     }
     findings.retain(|finding| {
         (arguments.rule.is_empty() || arguments.rule.contains(&finding.rule))
@@ -169,18 +171,13 @@ fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments)
 }
 
 /// The findings about the response template of the same model.
-fn of_response_template(source: &Source, response: &Value, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
-    // A template that cannot be parsed or analysed has its own finding.
-    let Ok(chat) = source.template() else { return Ok(Vec::new()) };
-    let spec = match arguments.parser.spec_for(source) {
-        Ok(corrected) => corrected.spec,
-        Err(Failure::Found(_)) => return Ok(Vec::new()),
-        Err(failure) => return Err(failure),
-    };
+fn of_response_template(source: &Source, response: &Value, spec: &FormatSpec, arguments: &Arguments) -> Vec<Finding> {
+    // A template that cannot be parsed has its own finding.
+    let Ok(chat) = source.template() else { return Vec::new() };
     let all: Vec<Dialect> = arguments.readers.iter().map(|reader| reader.dialect()).collect();
     let readers = if all.is_empty() { &Dialect::ALL[..] } else { &all };
-    let verification = verify(&chat, &spec, arguments.count, 1);
-    Ok(lint_response_template(response, &chat, &spec, &verification, readers))
+    let verification = verify(&chat, spec, arguments.count, 1);
+    lint_response_template(response, &chat, spec, &verification, readers)
 }
 
 /// The response template that belongs to a chat template, with its file.
@@ -213,12 +210,6 @@ fn response_template(source: &Source, named: Option<&Path>) -> Result<Option<(Pa
     let document = input::json(&own)?;
     let found = find(&document).cloned().unwrap_or(document);
     Ok(Some((own, found)))
-}
-
-/// Whether an overlay applies to the template.
-fn is_corrected(source: &Source, arguments: &Arguments) -> bool {
-    let is_known = || models::overlay(&unjinja_analyzer::sha256(&source.text)).is_some();
-    arguments.parser.overlay().is_some() || source.overlay().exists() || is_known()
 }
 
 /// What shows that a finding is right: names, and texts for them.

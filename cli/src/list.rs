@@ -4,34 +4,35 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use unjinja_dynamic::{Input, Loader, known_overlay, known_specs};
 use unjinja_spec::{FormatSpec, ReasoningMode};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
-use crate::parser_args::with_built_in_overlay;
 use crate::ui::{FAINT, NAME, paint};
 use crate::visible;
-use crate::{gaps, models, output};
+use crate::{gaps, output};
 
 /// Lists the specs of a folder: as a Markdown table, or as JSON.
 pub(crate) fn specs(folder: &Path, format: Format) -> Done {
-    let unreadable = |e: unjinja_codegen::SpecsError| Failure::Input(e.to_string());
-    let specs = unjinja_codegen::read_specs(folder).map_err(unreadable)?;
+    let specs = unjinja_dynamic::specs_in(folder)?;
     if specs.is_empty() {
         return Err(Failure::file(folder, "the folder holds no spec; `unjinja analyze TEMPLATES -o DIR` writes specs"));
     }
     if format == Format::Human {
-        std::io::stdout().write_all(unjinja_codegen::table(folder).map_err(unreadable)?.as_bytes())?;
+        let table = unjinja_codegen::table(specs.iter().map(|(_, loaded)| loaded.entry()));
+        std::io::stdout().write_all(table.as_bytes())?;
         return Ok(());
     }
-    let rows = specs.iter().map(|(path, spec)| {
+    let rows = specs.iter().map(|(_, loaded)| {
+        let spec = &loaded.spec;
         let reasons = spec.reasoning.mode != ReasoningMode::None;
         let reasoning = reasons.then(|| json!({"start": spec.reasoning.start, "end": spec.reasoning.end}));
         let (template, trips) = (&spec.template, spec.evidence.round_trips);
         json!({
             "name": template.name, "source": template.source, "file": template.file, "sha256": template.sha256,
             "calls": spec.tools.format.name(), "reasoning": reasoning, "status": spec.status, "gaps": spec.gaps,
-            "overlay": path.with_extension("overlay.toml").exists(),
+            "overlay": !loaded.corrections.is_empty(),
             "round_trips": {"tried": trips.tried, "held": trips.held},
         })
     });
@@ -40,15 +41,16 @@ pub(crate) fn specs(folder: &Path, format: Format) -> Done {
 
 /// Prints the overlay of a supported model.
 pub(crate) fn overlay(name: &str) -> Done {
-    let template = models::find(name).map_err(Failure::Input)?.template;
-    let no_overlay = || Failure::Input(format!("{} needs no overlay, so there is none", template.name));
-    let text = models::overlay(&template.sha256).ok_or_else(no_overlay)?;
+    let spec = Loader::new().load(Input::known(name))?.bare;
+    let no_overlay = || Failure::Input(format!("{} needs no overlay, so there is none", spec.template.name));
+    let text = known_overlay(&spec).ok_or_else(no_overlay)?;
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
 /// Lists the supported models.
 pub(crate) fn models(format: Format) -> Done {
-    let specs = models::all().into_iter().map(|bare| Ok(with_built_in_overlay(bare)?.spec));
+    let loader = Loader::new();
+    let specs = known_specs().into_iter().map(|bare| Ok(loader.load(Input::known(bare.template.name))?.spec));
     let specs = specs.collect::<Result<Vec<FormatSpec>, Failure>>()?;
     if format == Format::Json {
         let rows = specs.iter().map(|spec| {

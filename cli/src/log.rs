@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use unjinja_analyzer::Naming;
 use unjinja_analyzer::trace::{Comparison, Finding};
-use unjinja_build::{BuildError, Source};
-use unjinja_spec::FormatSpec;
+use unjinja_dynamic::{Input, LoadError, Loaded, Loader};
 
 use crate::visible;
 
@@ -27,12 +25,13 @@ pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Analyses a template like [`unjinja_build::analyze_source`], and logs the comparisons.
-pub(crate) fn analyze(source: &Source, naming: &Naming) -> Result<FormatSpec, BuildError> {
+/// Loads a spec, and logs the comparisons if it takes an analysis.
+pub(crate) fn load(loader: &Loader, input: Input) -> Result<Loaded, LoadError> {
     if !is_on() {
-        return unjinja_build::analyze_source(source, naming);
+        return loader.load(input);
     }
-    unjinja_build::analyze_source_traced(source, naming, &mut |made| comparison(&naming.file, made))
+    let file = input.place().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    loader.load_observed(input, &mut |made| comparison(&file, made))
 }
 
 /// Writes one line about a comparison if the log is on.

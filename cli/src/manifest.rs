@@ -214,8 +214,8 @@ mod tests {
         let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("../generated");
         let manifest = Manifest::read(&generated.join("sources.toml")).map_err(|failure| failure.to_string())?;
         let mut files: Vec<String> = manifest.entries.iter().map(|entry| entry.save_as.clone()).collect();
-        for (path, spec) in unjinja_codegen::read_specs(&generated.join("specs"))? {
-            let template = spec.template;
+        for (path, loaded) in unjinja_dynamic::specs_in(generated.join("specs"))? {
+            let template = loaded.spec.template;
             let place = path.display();
             let entry = manifest.entries.iter().find(|entry| entry.name == template.name);
             let entry = entry.ok_or_else(|| format!("{place}: the manifest has no entry of this name"))?;

@@ -10,10 +10,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use unjinja_build::{Source, SourceExt};
 use unjinja_render::{RenderOptions, Template};
+use unjinja_spec::Overlay;
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
-use crate::parser_args::{ParserArgs, read_overlay};
+use crate::parser_args::ParserArgs;
 use crate::{input, output};
 
 /// The arguments of `render`.
@@ -83,18 +84,15 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     Ok(())
 }
 
-/// The template with the special tokens of the spec or overlay that is named or is next to it, as far as its own file
+/// The template with the special tokens of the spec that is named, or of the overlay that files give, as far as its own file
 /// does not give them.
 fn with_tokens(mut source: Source, parser: &ParserArgs) -> Result<Source, Failure> {
-    let beside = source.overlay();
-    let overlay = parser.overlay().or(beside.exists().then_some(&*beside));
-    let spec = match (parser.named()?, overlay) {
-        (Some(named), _) => named.spec,
+    let sets_tokens = |overlay: &Overlay| overlay.keys().any(|key| key.key.starts_with("tokens."));
+    let spec = match parser.named()? {
+        Some(named) => named.spec,
         // Rendering needs an analysis only where the overlay sets a token.
-        (None, Some(path)) if read_overlay(path)?.keys().any(|key| key.key.starts_with("tokens.")) => {
-            parser.spec_for(&source)?.spec
-        }
-        (None, _) => return Ok(source),
+        None if parser.loader().overlays_of(&source)?.iter().any(sets_tokens) => parser.spec_for(&source)?.spec,
+        None => return Ok(source),
     };
     source.tokens.bos = source.tokens.bos.or(spec.tokens.bos);
     source.tokens.eos = source.tokens.eos.or(spec.tokens.eos);

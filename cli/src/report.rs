@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use unjinja_spec::{Change, Effect, line_of, worst};
 
 use crate::failure::Done;
-use crate::gaps::KnownOverlay;
+use crate::gaps::OverlayHint;
 use crate::output;
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
 use crate::visible;
@@ -57,7 +57,7 @@ pub(crate) struct Report {
     /// One row per spec, and one per overlay with a problem.
     pub rows: Vec<Row>,
     /// Specs that the overlay of another spec may correct, by their names.
-    pub hints: Vec<(String, KnownOverlay)>,
+    pub hints: Vec<(String, OverlayHint)>,
     /// The command that accepts the differences.
     pub fix: Option<String>,
 }

@@ -9,12 +9,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-use unjinja_dynamic::{Loader, Model, ModelError, Overlay, Status};
+use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, Status};
 use unjinja_server::http::{
     Bos, Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, UpstreamApi,
     UpstreamConfig,
 };
-use unjinja_spec::FormatSpec;
 
 use crate::arguments::Engine;
 use crate::failure::{Done, Failure};
@@ -295,7 +294,7 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
     if arguments.upstream_model.is_some() && count != 1 {
         return Err(Failure::Input(format!("--upstream-model is about one template, but there are {count}")));
     }
-    let loader = loader(&arguments.parser)?;
+    let loader = arguments.parser.committed().unwrap_or_else(|| arguments.parser.loader());
     let mut served = Vec::new();
     for template in &arguments.template {
         let (name, file) = match template.split_once('=') {
@@ -356,35 +355,29 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "give an IP address and a port, like 127.0.0.1:8080".to_owned())
 }
 
-/// A loader with what `--spec`, `--model` and `--overlay` give.
-fn loader(parser: &ParserArgs) -> Result<Loader, Failure> {
-    let mut loader = Loader::new().known_formats();
-    let spec = match parser.spec() {
-        Some(path) => Some(FormatSpec::from_toml(&input::text(path)?, &path.display().to_string())?),
-        None => parser.model_spec()?,
-    };
-    if let Some(spec) = spec {
-        loader = loader.committed_spec(spec);
-    }
-    if let Some(path) = parser.overlay() {
-        loader = loader.overlay(Overlay::from_toml(&input::text(path)?, &path.display().to_string())?);
-    }
-    Ok(loader)
-}
-
 fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
-    let found = |error: ModelError| match error {
-        ModelError::Source(_) | ModelError::File { .. } => Failure::Input(error.to_string()),
-        _ => Failure::Found(error.to_string()),
+    let model = |input: Input| {
+        let loaded = log::load(loader, input).map_err(refused)?;
+        loaded.model().map_err(|error| Failure::Found(error.to_string()))
     };
     #[cfg(feature = "fetch")]
     if is_hub_id(file) {
         let source = crate::hub::Hub::from_env().and_then(|hub| hub.model(file));
         let source =
             source.map_err(|problem| Failure::Input(format!("{file}: there is no such file, and {problem}")))?;
-        return loader.from_source(source).map_err(found);
+        return model(Input::source(source));
     }
-    loader.from_file(file).map_err(found)
+    model(Input::file(file))
+}
+
+/// The error with the next step: a proxy is started from scripts, whose readers have not just typed the command.
+fn refused(error: LoadError) -> Failure {
+    let told = ModelError::from(error.clone()).to_string();
+    match error.into() {
+        Failure::Input(_) => Failure::Input(told),
+        Failure::Found(_) => Failure::Found(told),
+        other => other,
+    }
 }
 
 /// Whether this is the id of a model on the Hub. A path that was mistyped is none, so that the error is about the file.

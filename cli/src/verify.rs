@@ -105,8 +105,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 }
 
 fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failure> {
-    let spec = match arguments.parser.spec_for(source) {
-        Ok(corrected) => corrected.spec,
+    let spec = match arguments.parser.analysed(source) {
+        Ok(loaded) => loaded.spec,
         Err(Failure::Found(problem)) => return Ok(Outcome::Broken(problem)),
         Err(failure) => return Err(failure),
     };

@@ -8,6 +8,7 @@ mod injection;
 mod json;
 mod lines;
 mod new_model;
+mod one_program;
 mod parser_args;
 mod reading;
 mod serve;

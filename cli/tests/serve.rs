@@ -164,6 +164,20 @@ fn slow(words: usize, milliseconds: u64) -> Result<(Upstream, String), Failure> 
     Ok((upstream, url))
 }
 
+/// The content that the proxy reads in an output, with the format of this template.
+pub fn content_of(template: &Path, output: &str) -> Result<String, Failure> {
+    let upstream = Upstream::start(local()?, output, Duration::ZERO, None)?;
+    let serve = Serve::with(template, &format!("http://{}", upstream.address), &[], &[])?;
+    let answer = serve.answer("")?;
+    let events = answer.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|event| *event != "[DONE]");
+    let mut content = String::new();
+    for event in events {
+        let event: serde_json::Value = serde_json::from_str(event)?;
+        content.push_str(event["choices"][0]["delta"]["content"].as_str().unwrap_or_default());
+    }
+    Ok(content)
+}
+
 #[test]
 fn an_answer_is_completed_at_the_first_signal() -> Result<(), Failure> {
     for name in ["TERM", "INT"] {

@@ -33,7 +33,7 @@ pub mod rust;
 mod specs;
 
 pub use error::{LowerError, LowerProblem};
-pub use specs::{SpecsError, SpecsProblem, read_specs, table};
+pub use specs::{SpecEntry, table};
 
 use determinize::States;
 use error::MAX_STATES;

@@ -8,7 +8,6 @@ use unjinja_analyzer::sha256;
 use unjinja_generated::{LookupError, Names, find_among};
 use unjinja_spec::{FormatSpec, Overlay};
 
-use crate::error::ModelError;
 use crate::overlays::KnownOverlay;
 
 /// The spec that was made from this template.
@@ -26,13 +25,23 @@ fn of_hash(hash: &str) -> Option<FormatSpec> {
 pub(crate) fn overlays() -> &'static [KnownOverlay] {
     static OVERLAYS: OnceLock<Vec<KnownOverlay>> = OnceLock::new();
     OVERLAYS.get_or_init(|| {
-        let known = |(name, toml): &(&str, &str)| {
-            let spec = read(name, toml)?;
-            let overlay = unjinja_generated::overlay(&spec.template.sha256)?;
-            Some(KnownOverlay::new(&spec, Overlay::from_toml(overlay, name).ok()?))
+        let known = |(sha256, toml): &(&str, &str)| {
+            let spec = of_hash(sha256)?;
+            Some(KnownOverlay::new(&spec, Overlay::from_toml(toml, &spec.template.name).ok()?))
         };
-        unjinja_generated::specs().iter().filter_map(known).collect()
+        unjinja_generated::overlays().iter().filter_map(known).collect()
     })
+}
+
+/// The overlay of a supported model as TOML, if the template of this spec is its template.
+///
+/// ```
+/// let spec = unjinja_dynamic::known_spec("openai/gpt-oss-120b")?;
+/// assert!(unjinja_dynamic::known_overlay(&spec).is_some_and(|toml| toml.contains("[tools]")));
+/// # Ok::<(), unjinja_dynamic::LookupError>(())
+/// ```
+pub fn known_overlay(spec: &FormatSpec) -> Option<&'static str> {
+    unjinja_generated::overlay(&spec.template.sha256)
 }
 
 /// The reviewed specs of all supported models, without their overlays, in the order of their names.
@@ -75,16 +84,6 @@ pub fn known_spec(name: &str) -> Result<FormatSpec, LookupError> {
     });
     let index = find_among(name, &names.collect::<Vec<_>>())?;
     Ok(specs.swap_remove(index))
-}
-
-/// The error of [`known_spec`] for a caller who wants a model. `name` is what was looked up.
-pub(crate) fn no_model(name: &str, error: LookupError) -> ModelError {
-    let (candidates, near) = match error {
-        LookupError::Ambiguous { candidates, .. } => (candidates, Vec::new()),
-        LookupError::Unknown { near, .. } => (Vec::new(), near),
-        _ => (Vec::new(), Vec::new()),
-    };
-    ModelError::Name { name: name.to_owned(), candidates, near }
 }
 
 /// A spec of `unjinja-generated`; its tests make sure that each is valid.

@@ -1,13 +1,16 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # Files
-//! `loader` decides where a spec comes from and makes models; `model` is what an application uses. `renderer` renders a
-//! `conversation`, `prompt` says where the turn begins in the result, and `request` puts together what one request needs; `cache` keeps analyses, `overlays` says which corrections fit, `known` finds the supported
-//! models, and `error` says what went wrong. Nothing here knows a format.
+//! `loader` decides which spec a template has and which overlays correct it; `shorthands` are its calls for each kind of input.
+//! `model` is what an application uses: `renderer` renders a `conversation`, `prompt` says where the turn begins in the result,
+//! `grammars` constrain a sampler, and `request` puts together what one request needs. `cache` keeps analyses, `overlays` says which corrections fit, `known`
+//! finds the supported models, and `error` says what went wrong. Nothing here knows a format.
 
 mod cache;
 mod conversation;
 mod error;
+#[cfg(feature = "grammar")]
+mod grammars;
 #[cfg(feature = "generated")]
 mod known;
 mod loader;
@@ -15,21 +18,25 @@ mod model;
 mod overlays;
 mod prompt;
 mod renderer;
+#[cfg(feature = "grammar")]
 mod request;
+mod shorthands;
 
 pub use cache::CacheUse;
 pub use conversation::Conversation;
 pub use error::ModelError;
 #[cfg(feature = "generated")]
-pub use known::{known_spec, known_specs};
-pub use loader::Loader;
+pub use known::{known_overlay, known_spec, known_specs};
+pub use loader::{Input, LoadError, Loaded, Loader, Observer, Origin, specs_in, template_file};
 pub use model::{Model, ModelStream};
 pub use overlays::{Correction, KnownOverlay, Reason};
 pub use prompt::Prompt;
+#[cfg(feature = "grammar")]
 pub use request::{Request, RequestOptions};
 
 #[cfg(feature = "generated")]
 pub use unjinja_generated::LookupError;
+#[cfg(feature = "grammar")]
 pub use unjinja_grammar::{
     Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, Verdict, VerdictKind, Verdicts,
 };

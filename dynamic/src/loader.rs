@@ -1,31 +1,37 @@
-//! Loads models: decides where the spec of a template comes from, which overlays are applied to it, and what is kept for
-//! the next time.
+//! The loader: the one place that decides which spec a template has, and which overlays correct it. Macros, build scripts, the
+//! command, the proxy and the Python package all ask it, and print or compile what it returns. The policy is written down in
+//! the README of this crate, under "Where a spec comes from" and "Overlays".
+//!
+//! `input` reads what is to be loaded, `folder` a folder of specs, `loaded` is the result, `error` says why there is none. Nothing here makes a parser.
 
-use std::fs::{self, File};
-use std::io::Read;
+mod error;
+mod folder;
+mod input;
+mod loaded;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use unjinja_analyzer::{Naming, SourceExt, analyze, sha256, verified};
+use unjinja_analyzer::trace::Comparison;
+use unjinja_analyzer::{Naming, SourceExt, analyze, analyze_traced, sha256, verified};
 use unjinja_render::SpecialTokens;
-use unjinja_source::{MODEL_FILES, Source, name_of, split_variant};
+use unjinja_source::{Source, name_of};
 use unjinja_spec::{FormatSpec, Overlay};
 
 use crate::cache::{CacheUse, Slot};
-use crate::error::ModelError;
 #[cfg(feature = "generated")]
 use crate::known;
-use crate::model::Model;
-use crate::overlays::{Correction, KnownOverlay, Origin, Reason, fitting};
-use crate::renderer::Renderer;
+use crate::overlays::{Correction, KnownOverlay, Reason, fitting};
 
-/// The first bytes of a GGUF file.
-const GGUF: [u8; 4] = *b"GGUF";
+pub use error::LoadError;
+pub use folder::specs_in;
+use input::Subject;
+pub use input::{Input, template_file};
+pub use loaded::{Loaded, Origin};
 
-/// The file name that a template without a file and without a name has in messages.
-const UNNAMED: &str = "template.jinja";
+/// A function that is called with each comparison of an analysis, as soon as it is made.
+pub type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
 
-/// Loads [`Model`]s, with choices. `Model::from_…` does the same without any.
+/// Loads format specs and [`Model`](crate::Model)s, with choices. `Model::from_…` does the same without any.
 ///
 /// ```no_run
 /// use unjinja_dynamic::Loader;
@@ -37,71 +43,116 @@ const UNNAMED: &str = "template.jinja";
 ///
 /// # Where the spec comes from
 ///
-/// The first of these: the [committed spec](Self::committed_spec), the reviewed spec of a supported model with this template
-/// (`known_formats`), the [cache](Self::cache), and an analysis, whose result is verified with random conversations.
+/// The first of these: the [committed spec](Self::committed_spec), the reviewed spec of a supported model with exactly this
+/// template, the [cache](Self::cache), and an analysis, whose result is verified with random conversations.
+/// [`Loaded::origin`] tells which.
 ///
 /// # Which overlays are applied
 ///
-/// The first of these, alone: those that [`overlay`](Self::overlay) names; the file `NAME.overlay.toml` next to the template
-/// or spec, as on the command line; the [known overlay](Self::overlays) that fits. [`Model::corrections`] tells which.
+/// The first of these, alone: those that are [given](Self::overlay); the file `NAME.overlay.toml` next to the spec or, without
+/// the file of a spec, next to the template; the [known overlay](Self::overlays) that fits. [`Loaded::corrections`] tells which.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
     name: Option<String>,
-    cache: Option<PathBuf>,
-    committed: Option<FormatSpec>,
-    overlays: Vec<Overlay>,
+    origin: String,
+    committed: Option<Committed>,
+    given: Vec<Given>,
     known: Vec<KnownOverlay>,
+    cache: Option<PathBuf>,
     tokens: SpecialTokens,
-    #[cfg(feature = "generated")]
-    known_formats: bool,
+    analyses_anew: bool,
+    only_given_overlays: bool,
+    without_known_formats: bool,
 }
 
-/// A spec without overlays, and where it comes from.
-struct Made {
+/// The spec that is used instead of an analysis.
+#[derive(Clone, Debug)]
+enum Committed {
+    Spec(Box<FormatSpec>),
+    File(PathBuf),
+    #[cfg(feature = "generated")]
+    Model(String),
+}
+
+/// An overlay that the caller names.
+#[derive(Clone, Debug)]
+enum Given {
+    Overlay(Box<Overlay>),
+    File(PathBuf),
+}
+
+/// An overlay that is to be applied.
+struct Chosen {
+    reason: Reason,
+    file: Option<PathBuf>,
+    overlay: Overlay,
+}
+
+/// A spec without overlays.
+struct Bare {
     spec: FormatSpec,
     origin: Origin,
     cache: CacheUse,
+    /// Where an overlay of this spec would be.
+    beside: Option<PathBuf>,
 }
 
-impl Made {
-    fn reviewed(spec: FormatSpec) -> Self {
-        Self { spec, origin: Origin::Reviewed, cache: CacheUse::Unused }
+impl Bare {
+    fn reviewed(spec: FormatSpec, beside: Option<PathBuf>) -> Self {
+        Self { spec, origin: Origin::Reviewed, cache: CacheUse::Unused, beside }
     }
 }
 
+/// Choices.
 impl Loader {
-    /// No cache, and no overlays other than those next to the files; names are made from the file names.
+    /// No cache, and no overlays other than known ones and those next to the files; names are made from the file names.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The model's name. It is written in lower case, with `_` in place of other characters. The default is made from the
-    /// file's name.
+    /// file's name; a spec that is given keeps its own.
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name_of(name));
         self
     }
 
-    /// Keeps the results of analyses in this folder, one file for each template, special tokens and version of this crate.
-    /// The folder is made if it is missing. A file that is damaged or was made from another template is ignored and written
-    /// anew. Nothing about the cache makes loading fail; see [`Model::cache`].
-    ///
-    /// Whoever can write to the folder decides how outputs are read: use a folder that belongs to the application.
-    pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.cache = Some(folder.into());
+    /// Where the template comes from, for people: usually the model's id on the Hub. The spec records it as `template.source`.
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.origin = origin.into();
         self
     }
 
     /// A spec that was reviewed and committed. It is used instead of an analysis; it must have been made from the template
     /// that is loaded.
     pub fn committed_spec(mut self, spec: FormatSpec) -> Self {
-        self.committed = Some(spec);
+        self.committed = Some(Committed::Spec(Box::new(spec)));
+        self
+    }
+
+    /// The file of a [committed spec](Self::committed_spec). An overlay next to it is applied.
+    pub fn committed_spec_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.committed = Some(Committed::File(path.into()));
+        self
+    }
+
+    /// The supported model whose reviewed spec is the [committed spec](Self::committed_spec). The name is one that
+    /// [`known`](Self::known) takes.
+    #[cfg(feature = "generated")]
+    pub fn committed_model(mut self, name: impl Into<String>) -> Self {
+        self.committed = Some(Committed::Model(name.into()));
         self
     }
 
     /// Applies this overlay to whatever is loaded. Several are applied one after the other.
     pub fn overlay(mut self, overlay: Overlay) -> Self {
-        self.overlays.push(overlay);
+        self.given.push(Given::Overlay(Box::new(overlay)));
+        self
+    }
+
+    /// Applies the overlay in this file, as [`overlay`](Self::overlay) does. The file is read when something is loaded.
+    pub fn overlay_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.given.push(Given::File(path.into()));
         self
     }
 
@@ -113,11 +164,34 @@ impl Loader {
         self
     }
 
-    /// Uses what `unjinja-generated` knows: a template of a supported model gets its reviewed spec, which takes no
-    /// analysis, and the overlays of supported models are applied where they fit, as [`overlays`](Self::overlays) says.
-    #[cfg(feature = "generated")]
-    pub fn known_formats(mut self) -> Self {
-        self.known_formats = true;
+    /// Applies the overlays that are [given](Self::overlay), and no other: for those who commit a spec, whose readers apply its
+    /// overlay.
+    pub fn only_given_overlays(mut self) -> Self {
+        self.only_given_overlays = true;
+        self
+    }
+
+    /// Uses neither the reviewed specs nor the overlays of the supported models. They are there with the feature `generated`,
+    /// which is on by default.
+    pub fn without_known_formats(mut self) -> Self {
+        self.without_known_formats = true;
+        self
+    }
+
+    /// Analyses each template although there may be a reviewed spec or one in the cache: for those who show or test the
+    /// analysis. A committed spec takes precedence.
+    pub fn analyse_anew(mut self) -> Self {
+        self.analyses_anew = true;
+        self
+    }
+
+    /// Keeps the results of analyses in this folder, one file for each template, special tokens and version of this crate.
+    /// The folder is made if it is missing. A file that is damaged or was made from another template is ignored and written
+    /// anew. Nothing about the cache makes loading fail; see [`Model::cache`](crate::Model::cache).
+    ///
+    /// Whoever can write to the folder decides how outputs are read: use a folder that belongs to the application.
+    pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cache = Some(folder.into());
         self
     }
 
@@ -126,144 +200,128 @@ impl Loader {
         self.tokens = tokens;
         self
     }
+}
 
-    /// A model from the text of a chat template.
+/// Loading.
+impl Loader {
+    /// The spec of a template, or a spec itself, with the overlays that correct it. [`Loaded::model`] makes a model of it.
+    ///
+    /// ```
+    /// use unjinja_dynamic::{Input, Loader, Origin};
+    ///
+    /// let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+    ///     {% if add_generation_prompt %}<assistant>{% endif %}";
+    /// let loaded = Loader::new().load(Input::text(template))?;
+    /// assert_eq!((loaded.origin, &*loaded.spec.turn.end), (Origin::Analysed, "</>"));
+    /// # Ok::<(), unjinja_dynamic::LoadError>(())
+    /// ```
     ///
     /// # Errors
-    /// A syntax error; a template that cannot be analysed, or from whose spec no parser can be made; an overlay or a
-    /// committed spec that does not fit.
-    pub fn from_template(&self, text: &str) -> Result<Model, ModelError> {
-        let file = self.name.as_ref().map_or_else(|| UNNAMED.to_owned(), |name| format!("{name}.jinja"));
-        self.load(Source::from_text(file, text), None)
+    /// If a file cannot be read, is damaged, holds no template or several; a template with a syntax error, or that cannot be
+    /// analysed; an invalid spec or overlay; a committed spec of another template; a name of no supported model.
+    pub fn load(&self, input: Input) -> Result<Loaded, LoadError> {
+        self.load_with(input, None)
     }
 
-    /// A model from the metadata of a GGUF file. The weights are not read. `PATH#NAME` is one of several named templates.
+    /// Like [`load`](Self::load). If a template is analysed, `observe` is called with each comparison.
     ///
     /// # Errors
-    /// Those of [`from_file`](Self::from_file), and if the file is of another kind.
-    pub fn from_gguf(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
-        let (file, _) = split_variant(path.as_ref());
-        let mut start = Vec::new();
-        let opened = File::open(&file).and_then(|file| file.take(GGUF.len() as u64).read_to_end(&mut start));
-        // What cannot be opened is the reader's error to report.
-        if opened.is_ok() && start != GGUF {
-            return Err(ModelError::NotGguf { path: file });
+    /// Those of [`load`](Self::load). `observe` has then been called with the comparisons before the error.
+    pub fn load_observed(&self, input: Input, observe: &mut Observer<'_>) -> Result<Loaded, LoadError> {
+        self.load_with(input, Some(observe))
+    }
+
+    /// The overlays that files or the caller give for a template: all that apply to it but known ones. Nothing is analysed.
+    ///
+    /// # Errors
+    /// If an overlay cannot be read, or is invalid.
+    pub fn overlays_of(&self, source: &Source) -> Result<Vec<Overlay>, LoadError> {
+        Ok(self.overlays_in_files(Some(&source.overlay()))?.into_iter().map(|chosen| chosen.overlay).collect())
+    }
+
+    fn load_with(&self, input: Input, observe: Option<&mut Observer<'_>>) -> Result<Loaded, LoadError> {
+        match input.read(self.name.as_deref())? {
+            Subject::Spec { spec, beside } => self.corrected(Bare::reviewed(self.named(*spec), beside), None),
+            Subject::Template { source, is_named } => {
+                let source = self.with_tokens(*source);
+                let bare = self.bare(&source, is_named, observe)?;
+                self.corrected(bare, Some(source))
+            }
         }
-        self.read_template(path.as_ref())
     }
 
-    /// A model from a `tokenizer_config.json`. `PATH#NAME` is one of several named templates.
-    ///
-    /// # Errors
-    /// Those of [`from_file`](Self::from_file).
-    pub fn from_tokenizer_config(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
-        self.read_template(path.as_ref())
-    }
-
-    /// A model from the folder of a pretrained model, as the Hugging Face Hub has it, or from a file of any kind. In a folder, the
-    /// first of [`MODEL_FILES`] that exists is read.
-    ///
-    /// # Errors
-    /// Those of [`from_file`](Self::from_file), and if the folder has none of these files.
-    pub fn from_pretrained(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
-        let path = path.as_ref();
-        if !path.is_dir() {
-            return self.from_file(path);
-        }
-        let own = MODEL_FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
-        self.from_file(own.ok_or_else(|| ModelError::NoModelFile { folder: path.to_owned() })?)
-    }
-
-    /// A model from a format spec. It has no template, so it renders nothing. A spec that was reviewed for a template is
-    /// better passed to [`committed_spec`](Self::committed_spec).
-    ///
-    /// # Errors
-    /// If the spec is invalid, or no parser can be made from it, or an overlay does not fit.
-    pub fn from_spec(&self, text: &str) -> Result<Model, ModelError> {
-        let file = self.name.as_ref().map_or_else(|| "spec.toml".to_owned(), |name| format!("{name}.toml"));
-        self.finish(Made::reviewed(self.named(FormatSpec::from_toml(text, &file)?)), None, None)
-    }
-
-    /// A model from a file: a format spec (`.toml`), or a template (`.jinja`, `tokenizer_config.json`,
-    /// `chat_template.json`, GGUF, `-` for standard input). `PATH#NAME` is one of several named templates. The overlay next to
-    /// the file is applied.
-    ///
-    /// # Errors
-    /// If the file cannot be read, is damaged, holds no template or several; and those of
-    /// [`from_template`](Self::from_template) and [`from_spec`](Self::from_spec).
-    pub fn from_file(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
-        let path = path.as_ref();
-        if path.extension().is_none_or(|extension| extension != "toml") {
-            return self.read_template(path);
-        }
-        let spec = FormatSpec::from_toml(&read(path)?, &path.display().to_string())?;
-        let beside = overlay_at(&path.with_extension("overlay.toml"))?;
-        self.finish(Made::reviewed(self.named(spec)), beside, None)
-    }
-
-    /// A model from a template that was read with [`Source`]. The overlay next to its file is applied.
-    ///
-    /// # Errors
-    /// Those of [`from_template`](Self::from_template).
-    pub fn from_source(&self, source: Source) -> Result<Model, ModelError> {
-        let beside = overlay_at(&source.overlay())?;
-        self.load(source, beside)
-    }
-
-    /// The reviewed spec of a supported model, with its overlay. The name is that of a spec (`qwen_qwen3_0_6b`) or an id on
-    /// the Hugging Face Hub, with or without its owner (`Qwen/Qwen3-0.6B`). It has no template, so it renders nothing.
-    ///
-    /// # Errors
-    /// If the name fits no supported model, or several.
-    #[cfg(feature = "generated")]
-    pub fn known(&self, name: &str) -> Result<Model, ModelError> {
-        let spec = known::known_spec(name).map_err(|error| known::no_model(name, error))?;
-        let known = Self { known_formats: true, ..self.clone() };
-        known.finish(Made::reviewed(self.named(spec)), None, None)
-    }
-
-    fn read_template(&self, path: &Path) -> Result<Model, ModelError> {
-        self.from_source(Source::read_one(path)?)
-    }
-
-    fn load(&self, mut source: Source, beside: Option<Overlay>) -> Result<Model, ModelError> {
+    /// A template with the loader's special tokens, as far as its file does not give them.
+    fn with_tokens(&self, mut source: Source) -> Source {
         source.tokens.bos = source.tokens.bos.or_else(|| self.tokens.bos.clone());
         source.tokens.eos = source.tokens.eos.or_else(|| self.tokens.eos.clone());
         for (name, token) in &self.tokens.others {
             source.tokens.others.entry(name).or_insert_with(|| token.clone());
         }
-        let made = self.spec_of(&source)?;
-        self.finish(made, beside, Some(source))
+        source
     }
 
     /// The spec of a template without overlays.
-    fn spec_of(&self, source: &Source) -> Result<Made, ModelError> {
-        if let Some(spec) = &self.committed {
-            let seen = sha256(&source.text);
-            if spec.template.sha256 == seen {
-                return Ok(Made::reviewed(self.named(spec.clone())));
-            }
-            let (spec, expected) = (spec.template.name.clone(), spec.template.sha256.clone());
-            return Err(ModelError::OtherTemplate { spec, template: source.place(), expected, seen });
-        }
-        #[cfg(feature = "generated")]
-        if let (true, Some(spec)) = (self.known_formats, known::of_template(&source.text)) {
-            return Ok(Made::reviewed(self.named(spec)));
+    fn bare(&self, source: &Source, is_named: bool, observe: Option<&mut Observer<'_>>) -> Result<Bare, LoadError> {
+        // A text that nobody named has no file, and so nothing is next to it.
+        let beside = is_named.then(|| source.overlay());
+        if let Some(committed) = &self.committed {
+            return self.committed_for(committed, source, beside);
         }
         let naming = self.naming(source);
-        let slot = self.cache.as_deref().map(|folder| Slot::new(folder, source));
-        if let Some((mut spec, cache)) = slot.as_ref().and_then(Slot::read) {
-            (spec.template.name, spec.template.file) = (naming.name, naming.file);
-            return Ok(Made { spec, origin: Origin::Analysed, cache });
+        let reads = !self.analyses_anew;
+        if let Some(mut spec) = self.reviewed(source).filter(|_| reads) {
+            if is_named || self.name.is_some() {
+                (spec.template.name, spec.template.file) = (naming.name, naming.file);
+            }
+            return Ok(Bare::reviewed(spec, beside));
         }
-        let template = source.template()?;
-        let spec = verified(&template, analyze(&template, &naming)?);
+        let slot = self.cache.as_deref().filter(|_| reads).map(|folder| Slot::new(folder, source));
+        if let Some((mut spec, cache)) = slot.as_ref().and_then(Slot::read) {
+            (spec.template.name, spec.template.file, spec.template.source) = (naming.name, naming.file, naming.source);
+            return Ok(Bare { spec, origin: Origin::Analysed, cache, beside });
+        }
+        let spec = analysed(source, &naming, observe)?;
         let cache = slot.map_or(CacheUse::Unused, |slot| slot.write(&spec));
-        Ok(Made { spec, origin: Origin::Analysed, cache })
+        Ok(Bare { spec, origin: Origin::Analysed, cache, beside })
+    }
+
+    /// The committed spec, if it was made from this template. An overlay goes with the file of the spec, if it has one.
+    fn committed_for(
+        &self,
+        committed: &Committed,
+        source: &Source,
+        beside: Option<PathBuf>,
+    ) -> Result<Bare, LoadError> {
+        let (spec, place, beside) = match committed {
+            Committed::File(path) => {
+                let (spec, beside) = input::spec(path)?;
+                (spec, path.clone(), Some(beside))
+            }
+            Committed::Spec(spec) => ((**spec).clone(), PathBuf::from(&spec.template.name), beside),
+            #[cfg(feature = "generated")]
+            Committed::Model(name) => (known::known_spec(name)?, PathBuf::from(name), beside),
+        };
+        let (seen, expected) = (sha256(&source.text), &spec.template.sha256);
+        if *expected == seen {
+            return Ok(Bare::reviewed(self.named(spec), beside));
+        }
+        let (template, expected) = (PathBuf::from(source.place()), expected.clone());
+        Err(LoadError::OtherTemplate { spec: place, template, expected, seen })
+    }
+
+    /// The reviewed spec of the supported model that has this template.
+    #[cfg(feature = "generated")]
+    fn reviewed(&self, source: &Source) -> Option<FormatSpec> {
+        if self.without_known_formats { None } else { known::of_template(&source.text) }
+    }
+
+    #[cfg(not(feature = "generated"))]
+    fn reviewed(&self, _: &Source) -> Option<FormatSpec> {
+        None
     }
 
     fn naming(&self, source: &Source) -> Naming {
-        let naming = source.naming("");
+        let naming = source.naming(&self.origin);
         Naming { name: self.name.clone().unwrap_or(naming.name), ..naming }
     }
 
@@ -275,102 +333,68 @@ impl Loader {
         spec
     }
 
-    /// Applies overlays and makes the model.
-    fn finish(&self, made: Made, beside: Option<Overlay>, source: Option<Source>) -> Result<Model, ModelError> {
-        let overlays = self.overlays_for(&made, beside.as_ref());
-        let Made { mut spec, cache, .. } = made;
-        let mut corrections = Vec::new();
-        for (reason, overlay) in overlays {
+    /// Applies the overlays.
+    fn corrected(&self, bare: Bare, source: Option<Source>) -> Result<Loaded, LoadError> {
+        let chosen = self.overlays_for(&bare)?;
+        let Bare { spec: bare, origin, cache, .. } = bare;
+        let (mut spec, mut corrections) = (bare.clone(), Vec::new());
+        for Chosen { reason, file, overlay } in chosen {
             spec = overlay.apply(&spec)?;
-            corrections.push(Correction::new(reason, overlay));
+            corrections.push(Correction::new(reason, file, &overlay));
         }
-        let renderer = source.map(|source| {
-            let bos = source.tokens.bos.clone().or_else(|| spec.tokens.bos.clone());
-            let eos = source.tokens.eos.clone().or_else(|| spec.tokens.eos.clone());
-            let tokens = SpecialTokens { bos, eos, others: source.tokens.others.clone() };
-            Renderer::new(source, tokens)
-        });
-        Ok(Model::new(spec, renderer, corrections, cache)?)
+        Ok(Loaded { bare, spec, origin, corrections, source, cache })
     }
 
     /// The overlays for a spec: those that are given, else the one next to the file, else a known one.
-    fn overlays_for<'o>(&'o self, made: &Made, beside: Option<&'o Overlay>) -> Vec<(Reason, &'o Overlay)> {
-        if !self.overlays.is_empty() {
-            return self.overlays.iter().map(|overlay| (Reason::Given, overlay)).collect();
+    fn overlays_for(&self, bare: &Bare) -> Result<Vec<Chosen>, LoadError> {
+        let in_files = self.overlays_in_files(bare.beside.as_deref())?;
+        if !in_files.is_empty() || self.only_given_overlays {
+            return Ok(in_files);
         }
-        if let Some(overlay) = beside {
-            return vec![(Reason::Beside, overlay)];
-        }
-        let found = fitting(&made.spec, made.origin, &self.known);
+        let found = fitting(&bare.spec, bare.origin, &self.known);
         #[cfg(feature = "generated")]
         let found = found.or_else(|| {
-            let known = if self.known_formats { known::overlays() } else { &[] };
-            fitting(&made.spec, made.origin, known)
+            let known = if self.without_known_formats { &[] } else { known::overlays() };
+            fitting(&bare.spec, bare.origin, known)
         });
-        found.into_iter().collect()
+        let chosen = |(reason, overlay): (Reason, &Overlay)| Chosen { reason, file: None, overlay: overlay.clone() };
+        Ok(found.map(chosen).into_iter().collect())
+    }
+
+    fn overlays_in_files(&self, beside: Option<&Path>) -> Result<Vec<Chosen>, LoadError> {
+        if !self.given.is_empty() {
+            return self.given.iter().map(Given::chosen).collect();
+        }
+        match beside.filter(|path| !self.only_given_overlays && path.is_file()) {
+            Some(path) => Ok(vec![Chosen::in_file(Reason::Beside, path)?]),
+            None => Ok(Vec::new()),
+        }
     }
 }
 
-/// Shorthands for a [`Loader`] without choices.
-impl Model {
-    /// A model from the text of a chat template.
-    ///
-    /// # Errors
-    /// Those of [`Loader::from_template`].
-    pub fn from_template(text: &str) -> Result<Self, ModelError> {
-        Loader::new().from_template(text)
-    }
-
-    /// A model from the metadata of a GGUF file. The weights are not read. `PATH#NAME` is one of several named templates.
-    ///
-    /// # Errors
-    /// Those of [`Loader::from_gguf`].
-    pub fn from_gguf(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        Loader::new().from_gguf(path)
-    }
-
-    /// A model from a `tokenizer_config.json`. `PATH#NAME` is one of several named templates.
-    ///
-    /// # Errors
-    /// Those of [`Loader::from_tokenizer_config`].
-    pub fn from_tokenizer_config(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        Loader::new().from_tokenizer_config(path)
-    }
-
-    /// A model from a format spec as TOML. It renders nothing.
-    ///
-    /// # Errors
-    /// Those of [`Loader::from_spec`].
-    pub fn from_spec(text: &str) -> Result<Self, ModelError> {
-        Loader::new().from_spec(text)
-    }
-
-    /// A model from a file of any kind; see [`Loader::from_file`].
-    ///
-    /// # Errors
-    /// Those of [`Loader::from_file`].
-    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        Loader::new().from_file(path)
-    }
-
-    /// A supported model by its name; see [`Loader::known`].
-    ///
-    /// # Errors
-    /// Those of [`Loader::known`].
-    #[cfg(feature = "generated")]
-    pub fn known(name: &str) -> Result<Self, ModelError> {
-        Loader::new().known(name)
+impl Given {
+    fn chosen(&self) -> Result<Chosen, LoadError> {
+        match self {
+            Self::File(path) => Chosen::in_file(Reason::Given, path),
+            Self::Overlay(overlay) => Ok(Chosen { reason: Reason::Given, file: None, overlay: (**overlay).clone() }),
+        }
     }
 }
 
-fn read(path: &Path) -> Result<String, ModelError> {
-    fs::read_to_string(path).map_err(|error| ModelError::File { path: path.to_owned(), error: Arc::new(error) })
+impl Chosen {
+    fn in_file(reason: Reason, path: &Path) -> Result<Self, LoadError> {
+        let overlay = Overlay::from_toml(&input::text(path)?, &path.display().to_string())?;
+        Ok(Self { reason, file: Some(path.to_owned()), overlay })
+    }
 }
 
-/// The overlay in a file, if there is such a file.
-fn overlay_at(path: &Path) -> Result<Option<Overlay>, ModelError> {
-    if !path.is_file() {
-        return Ok(None);
-    }
-    Ok(Some(Overlay::from_toml(&read(path)?, &path.display().to_string())?))
+/// Analyses a template, and verifies the spec that comes out.
+fn analysed(source: &Source, naming: &Naming, observe: Option<&mut Observer<'_>>) -> Result<FormatSpec, LoadError> {
+    let path = || source.path.clone();
+    let template = source.template().map_err(|error| LoadError::Template { path: path(), error })?;
+    let spec = match observe {
+        Some(observe) => analyze_traced(&template, naming, observe),
+        None => analyze(&template, naming),
+    };
+    Ok(verified(&template, spec.map_err(|error| LoadError::Analysis { path: path(), error: Box::new(error) })?))
 }

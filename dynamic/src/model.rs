@@ -5,9 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use unjinja_codegen::{LowerError, interpreter};
-use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions};
 use unjinja_render::Template;
-use unjinja_runtime::{BorrowedMessage, ChatParser, Chunk, Interpreter, Message, Options, Stream, Tools, parse};
+use unjinja_runtime::{BorrowedMessage, ChatParser, Chunk, Interpreter, Message, Options, Stream, parse};
 use unjinja_spec::{FormatSpec, Status};
 
 use crate::cache::CacheUse;
@@ -204,22 +203,6 @@ impl Model {
     /// If the model was made from a spec alone, and whatever the template raises, with its line.
     pub fn render(&self, conversation: &Conversation) -> Result<String, ModelError> {
         self.renderer()?.render(conversation, self.spec())
-    }
-
-    /// The grammar for a sampler, with the schema of each tool in it.
-    ///
-    /// # Errors
-    /// The options cannot be met: a call is required without tools, or no value fits a schema.
-    pub fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        self.parser().grammar(tools, options)
-    }
-
-    /// A grammar for calls of any tool with any arguments.
-    ///
-    /// # Errors
-    /// Those of [`grammar`](Self::grammar).
-    pub fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        self.parser().grammar_for_any(options)
     }
 }
 

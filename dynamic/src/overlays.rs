@@ -3,7 +3,11 @@
 //! An overlay itself names no template and no format: it is a file next to the spec that it corrects. So what it is for
 //! follows from that spec.
 
+use std::path::PathBuf;
+
 use unjinja_spec::{FormatSpec, Overlay, OverlayKey, ToolFormat};
+
+use crate::loader::Origin;
 
 /// An overlay together with the spec that it was written for.
 ///
@@ -44,6 +48,8 @@ pub struct KnownOverlay {
 pub struct Correction {
     /// Why it was applied.
     pub reason: Reason,
+    /// The file that it was read from, if it was read from one.
+    pub file: Option<PathBuf>,
     /// The keys that it sets, each with the reason that the overlay gives.
     pub keys: Vec<OverlayKey>,
 }
@@ -52,7 +58,7 @@ pub struct Correction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The caller named it: [`Loader::overlay`](crate::Loader::overlay).
+    /// The caller named it: [`Loader::overlay`](crate::Loader::overlay), or `--overlay` of the command.
     Given,
     /// It is the file `NAME.overlay.toml` next to the template or spec.
     Beside,
@@ -78,22 +84,13 @@ impl KnownOverlay {
     }
 }
 
-/// Where the spec of a model comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// Somebody wrote or reviewed it, and left it without an overlay if it has none.
-    Reviewed,
-    /// Nobody has seen it before.
-    Analysed,
-}
-
 fn format_with_calls(spec: &FormatSpec) -> Option<String> {
     (spec.tools.format != ToolFormat::None).then(|| spec.format_hash())
 }
 
 impl Correction {
-    pub(crate) fn new(reason: Reason, overlay: &Overlay) -> Self {
-        Self { reason, keys: overlay.keys().cloned().collect() }
+    pub(crate) fn new(reason: Reason, file: Option<PathBuf>, overlay: &Overlay) -> Self {
+        Self { reason, file, keys: overlay.keys().cloned().collect() }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use unjinja_dynamic::{ChatParser, ChatStream, Message, Model, ModelStream, Options, Status, Tools};
+use unjinja_dynamic::{ChatParser, ChatStream, Loader, Message, Model, ModelStream, Options, Status, Tools};
 use unjinja_testkit::{Failure, root};
 
 /// Streams and models can be moved between tasks.
@@ -12,7 +12,8 @@ const _: () = {
     const fn is_owned<T: Send + Sync + 'static>() {}
     const fn moves<T: Send + 'static>() {}
     is_owned::<Model>();
-    is_owned::<unjinja_dynamic::Loader>();
+    is_owned::<Loader>();
+    is_owned::<unjinja_dynamic::Loaded>();
     is_owned::<unjinja_dynamic::ModelError>();
     moves::<ModelStream>();
 };
@@ -79,8 +80,9 @@ fn every_committed_spec_loads() -> Result<(), Failure> {
             continue;
         }
         seen += 1;
+        let loader = Loader::new().without_known_formats();
         let bare =
-            Model::from_spec(&fs::read_to_string(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+            loader.from_spec(&fs::read_to_string(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
         assert_eq!((bare.template(), bare.corrections().len()), (None, 0));
         // From the file, with the overlay next to it.
         let model = Model::from_file(&path)?;

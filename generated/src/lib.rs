@@ -158,7 +158,22 @@ pub fn by_format(hash: &str) -> impl Iterator<Item = &'static dyn ChatParser> {
 /// The overlay, as TOML, that corrects what the analysis finds for the template with this SHA-256.
 #[cfg(feature = "overlays")]
 pub fn overlay(sha256: &str) -> Option<&'static str> {
-    models::OVERLAYS.iter().find(|(template, _)| *template == sha256).map(|(_, overlay)| *overlay)
+    overlays().iter().find(|(template, _)| *template == sha256).map(|(_, overlay)| *overlay)
+}
+
+/// The overlays of all supported models as TOML, each with the SHA-256 of its template. They are there whichever models are
+/// compiled in.
+///
+/// ```
+/// # #[cfg(feature = "overlays")] {
+/// for (sha256, toml) in unjinja_generated::overlays() {
+///     assert_eq!(unjinja_generated::overlay(sha256), Some(*toml));
+/// }
+/// # }
+/// ```
+#[cfg(feature = "overlays")]
+pub fn overlays() -> &'static [(&'static str, &'static str)] {
+    models::OVERLAYS
 }
 
 /// The format spec with this name, as TOML, without its overlay.

@@ -45,7 +45,8 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 /// They follow the path, in any order:
 ///
 /// - `overlay = "x.overlay.toml"`: corrections to what the analysis finds. Without this option, the file
-///   `NAME.overlay.toml` next to the template applies, if there is one; with `spec`, the one next to the spec.
+///   `NAME.overlay.toml` next to the template applies, if there is one; with `spec`, the one next to the spec. A supported
+///   model's template has a reviewed spec, and its overlay. The rules are [the same everywhere][loading].
 /// - `spec = "x.toml"`: the committed spec of this template, which is used instead of an analysis. It is an error if the
 ///   template has changed since the spec was made.
 /// - `tools = "tools.json"`: tools in OpenAI's form that are known at compile time. The module gets a function
@@ -94,6 +95,8 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 /// What the types check of a schema, and what they do not, is in [`docs/types.md`][types].
 ///
 /// [types]: https://github.com/unjinja/unjinja/blob/main/docs/types.md
+///
+/// [loading]: https://docs.rs/unjinja-dynamic#where-a-spec-comes-from
 ///
 /// # Errors
 ///
@@ -260,17 +263,17 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
     if let Some(runtime) = &arguments.runtime {
         build = build.runtime(quote!(#runtime));
     }
-    let compiled = build.spec_and_overlay().and_then(|(spec, overlay)| {
-        let tokens = build.tokens_of(&spec)?;
-        Ok((tokens, partial_warning(&spec, &path), overlay))
+    let compiled = build.load().and_then(|loaded| {
+        let tokens = build.tokens_of(&loaded.spec)?;
+        Ok((tokens, partial_warning(&loaded.spec, &path), loaded.corrections))
     });
-    let (tokens, warning, overlay) = compiled.map_err(|error| {
+    let (tokens, warning, corrections) = compiled.map_err(|error| {
         let at_fault = read.iter().find(|(path, _)| error.path() == Some(path));
         at(at_fault.map_or(&arguments.path, |(_, literal)| literal), error.to_string())
     })?;
     // The compiler tracks included files, so cargo rebuilds the crate when one of them changes.
     let mut watched: Vec<PathBuf> = read.iter().map(|(path, _)| split_variant(path).0).collect();
-    watched.extend(overlay.filter(|_| arguments.overlay.is_none()));
+    watched.extend(corrections.into_iter().filter(|_| arguments.overlay.is_none()).filter_map(|one| one.file));
     let watched = watched.iter().filter(|path| path.metadata().is_ok_and(|file| file.len() <= LARGEST_WATCHED));
     let watched = watched.map(|path| path.display().to_string());
     let warning = warning.map(|text| warning_at(&arguments.path, &text));

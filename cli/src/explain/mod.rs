@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unjinja_analyzer::trace::Comparison;
-use unjinja_build::{Source, SourceExt};
+use unjinja_dynamic::{Input, LoadError, Loaded};
 use unjinja_spec::FormatSpec;
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
-use crate::parser_args::{Corrected, ParserArgs};
-use crate::{input, log, output, parser_args};
+use crate::parser_args::ParserArgs;
+use crate::{input, log, output};
 use model::{Explanation, Kind, Outcome, Sources};
 
 /// The arguments of `explain`.
@@ -85,31 +85,29 @@ type Found = Result<(FormatSpec, FormatSpec), String>;
 /// The file that is explained, what it is, and its spec.
 fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(String, Kind, Found), Failure> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let overlay = arguments.parser.overlay();
-    let named = match &arguments.path {
-        Some(path) if path.extension().is_some_and(|e| e == "toml") => {
-            Some((name(path), parser_args::read(path, overlay)?))
-        }
-        _ => arguments.parser.named()?.map(|corrected| {
-            let file = arguments.parser.spec().map(name);
-            (file.unwrap_or_else(|| format!("{}.toml", corrected.bare.template.name)), corrected)
-        }),
-    };
-    match (named, &arguments.path) {
-        (Some((file, Corrected { bare, spec })), _) => Ok((file, Kind::Spec, Ok((bare, spec)))),
-        (None, Some(path)) => {
-            let source = input::template(path)?;
-            let spec = match analysed(&source, comparisons) {
-                Ok(found) => {
-                    let Corrected { bare, spec } = parser_args::corrected(found, overlay, &source)?;
-                    Ok((bare, spec))
-                }
-                Err(reason) => Err(reason),
-            };
-            Ok((source.file(), Kind::Template, spec))
-        }
-        (None, None) => Err(Failure::Input("name a template or a spec".to_owned())),
+    let loader = arguments.parser.loader().analyse_anew();
+    if let Some(named) = arguments.parser.named()? {
+        let file = arguments.parser.spec().map(name);
+        let file = file.unwrap_or_else(|| format!("{}.toml", named.bare.template.name));
+        return Ok((file, Kind::Spec, Ok((named.bare, named.spec))));
     }
+    let path = arguments.path.as_ref().ok_or_else(|| Failure::Input("name a template or a spec".to_owned()))?;
+    if path.extension().is_some_and(|e| e == "toml") {
+        let Loaded { bare, spec, .. } = loader.load(Input::spec(path))?;
+        return Ok((name(path), Kind::Spec, Ok((bare, spec))));
+    }
+    let source = input::template(path)?;
+    let file = source.file();
+    let observe = &mut |comparison: &Comparison| {
+        log::comparison(&file, comparison);
+        comparisons.push(comparison.clone());
+    };
+    let found = match loader.load_observed(Input::source(source), observe) {
+        Ok(Loaded { bare, spec, .. }) => Ok((bare, spec)),
+        Err(error @ (LoadError::Template { .. } | LoadError::Analysis { .. })) => Err(error.to_string()),
+        Err(error) => return Err(error.into()),
+    };
+    Ok((file, Kind::Template, found))
 }
 
 /// A file, or standard input for `-`.
@@ -120,16 +118,6 @@ fn read_output(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut output = Vec::new();
     std::io::stdin().read_to_end(&mut output)?;
     Ok(output)
-}
-
-/// The spec of a template, or why it has no spec.
-fn analysed(source: &Source, comparisons: &mut Vec<Comparison>) -> Result<FormatSpec, String> {
-    let naming = source.naming("");
-    let observe = &mut |comparison: &Comparison| {
-        log::comparison(&naming.file, comparison);
-        comparisons.push(comparison.clone());
-    };
-    unjinja_build::analyze_source_traced(source, &naming, observe).map_err(|e| e.to_string())
 }
 
 fn print(explanation: &Explanation, arguments: &Arguments) -> Done {

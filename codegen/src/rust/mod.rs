@@ -24,7 +24,7 @@ pub use self::sampler::tool_items;
 use self::shared::Shared;
 #[cfg(feature = "types")]
 pub use self::types::{TypesError, TypesProblem, type_items};
-pub use crate::specs::{Sources, compile_specs, sources};
+pub use crate::specs::{Sources, SourcesError, sources};
 
 /// The Rust source of one model's module, with a preamble that says how it was made.
 ///

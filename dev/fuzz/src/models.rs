@@ -38,9 +38,9 @@ pub fn chosen(number: usize) -> &'static Model {
 
 #[expect(clippy::expect_used, reason = "without models there is nothing to fuzz")]
 static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
-    let committed = unjinja_codegen::read_specs(&root().join("generated/specs")).expect("the committed specs");
+    let committed = unjinja_build::specs_in(root().join("generated/specs")).expect("the committed specs");
     let own = Templates::new(root().join("templates")).specs().expect("the specs of our own templates");
-    let specs = own.into_iter().chain(committed.into_iter().map(|(_, spec)| spec));
+    let specs = own.into_iter().chain(committed.into_iter().map(|(_, loaded)| loaded.spec));
     let parsers = unjinja_app::all();
     specs
         .filter(|spec| spec.status.makes_parser())

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use serde_json::Value;
 use unjinja_analyzer::{SourceExt, verify};
-use unjinja_dynamic::{Loader, Overlay, Source};
+use unjinja_dynamic::{Loader, Overlay, Source, template_file};
 use unjinja_export::lint::{
     Evidence, Finding as RustFinding, LintOptions, lint as run, lint_response_template, syntax_error,
 };
 use unjinja_export::response_template::{Dialect, find};
-use unjinja_source::MODEL_FILES;
 
 use crate::error::{LoadError, RequestError};
 use crate::export::dialect;
@@ -161,7 +160,7 @@ impl Question {
             Ok(template) => template,
             Err(error) => return vec![Finding(syntax_error(&error))],
         };
-        let mut loader = Loader::new().known_formats();
+        let mut loader = Loader::new().analyse_anew();
         if let Some(overlay) = self.overlay {
             loader = loader.overlay(overlay);
         }
@@ -197,7 +196,7 @@ pub(crate) fn lint(
     overlay: Option<&str>,
     count: u32,
 ) -> PyResult<Vec<Finding>> {
-    let path = template_file(path)?;
+    let path = template_file(path).map_err(|error| LoadError::new_err(error.to_string()))?;
     let source = Source::read_one(&path).map_err(|error| LoadError::new_err(error.to_string()))?;
     let beside = source.path.clone();
     let mut question = Question::new(source, response_template, readers, overlay, count)?;
@@ -232,18 +231,6 @@ pub(crate) fn lint_template(
     source.special_tokens = special_tokens;
     let question = Question::new(source, response_template, readers, overlay, count)?;
     Ok(py.detach(|| question.findings()))
-}
-
-/// The file of a template: in a folder, the one that `Model.from_pretrained` reads.
-fn template_file(path: PathBuf) -> PyResult<PathBuf> {
-    if !path.is_dir() {
-        return Ok(path);
-    }
-    let own = MODEL_FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
-    own.ok_or_else(|| {
-        let error = unjinja_dynamic::ModelError::NoModelFile { folder: path };
-        LoadError::new_err(error.to_string())
-    })
 }
 
 /// The response template that belongs to a chat template.

@@ -36,7 +36,7 @@ fn load(
     overlay: Option<&str>,
     work: impl FnOnce(Loader) -> Result<RustModel, ModelError> + Send,
 ) -> PyResult<Model> {
-    let mut loader = Loader::new().known_formats();
+    let mut loader = Loader::new();
     if let Some(folder) = cache {
         loader = loader.cache(folder);
     }

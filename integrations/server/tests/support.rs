@@ -259,7 +259,8 @@ pub fn take_ids(message: &mut Value) -> Vec<String> {
 pub fn released() -> Result<Vec<Model>, Failure> {
     let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(Vec::new()) };
     let mut models = Vec::new();
-    for (_, spec) in unjinja_codegen::read_specs(&root().join("generated/specs"))? {
+    for (_, loaded) in unjinja_dynamic::specs_in(root().join("generated/specs"))? {
+        let spec = loaded.spec;
         let file = corpus.join("templates").join(&spec.template.file);
         if !spec.status.makes_parser() || !file.is_file() {
             continue;

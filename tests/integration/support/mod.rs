@@ -36,8 +36,8 @@ impl Model {
 
 /// The committed specs that make a parser.
 pub fn models() -> Result<Vec<Model>, Failure> {
-    let specs = unjinja_codegen::read_specs(&root().join("generated/specs"))?;
-    let supported = specs.into_iter().map(|(_, spec)| spec).filter(|spec| spec.status.makes_parser());
+    let specs = unjinja_build::specs_in(root().join("generated/specs"))?;
+    let supported = specs.into_iter().map(|(_, loaded)| loaded.spec).filter(|spec| spec.status.makes_parser());
     supported.map(|spec| Ok(Model { parser: interpreter(&spec)?, spec })).collect()
 }
 

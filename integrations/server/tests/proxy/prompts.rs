@@ -90,7 +90,7 @@ fn served(name: &str, files: &[(&str, &str)]) -> Result<ServedModel, Failure> {
     for (file, text) in files {
         fs::write(folder.join(file), text)?;
     }
-    Ok(ServedModel::new(name, Loader::new().known_formats().from_file(folder.join(files[0].0))?)?)
+    Ok(ServedModel::new(name, Loader::new().from_file(folder.join(files[0].0))?)?)
 }
 
 /// The prompt that the upstream gets for a request, and what it is told about BOS.

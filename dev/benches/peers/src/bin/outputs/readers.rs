@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use serde_json::Value;
-use unjinja_build::{Source, SourceExt, analyze_source};
+use unjinja_build::{Build, Input};
 use unjinja_peers::formats::{FORMATS, OTHERS, Peers};
 use unjinja_peers::message::{Called, Heard};
 use unjinja_runtime::{ChatParser, Options, Tools, Unparsed};
-use unjinja_spec::{Channel, FormatSpec, Overlay, Reasoning, SpecError};
+use unjinja_spec::{Channel, FormatSpec, Overlay, Reasoning};
 
 use crate::cases::Case;
 
@@ -23,16 +23,9 @@ pub struct Reader {
 impl Reader {
     /// The compiled parser if this template has one, else the interpreter of what the analysis finds.
     pub fn of(template: &Path) -> Result<Self, String> {
-        let source = Source::read_one(template).map_err(|error| error.to_string())?;
-        let compiled = unjinja_generated::by_template(&source.text);
-        let spec = match compiled {
-            Some(parser) => spec_of(&parser.info().name)?,
-            None => {
-                let spec = analyze_source(&source, &source.naming("")).map_err(|error| error.to_string())?;
-                let overlay = std::fs::read_to_string(source.overlay()).ok();
-                corrected(spec, overlay.as_deref()).map_err(|error| error.to_string())?
-            }
-        };
+        let loaded = Build::new(Input::template(template)).load().map_err(|error| error.to_string())?;
+        let spec = loaded.spec;
+        let compiled = loaded.source.and_then(|source| unjinja_generated::by_template(&source.text));
         let ours = match compiled {
             Some(parser) => parser.to_boxed(),
             None => Box::new(unjinja_codegen::interpreter(&spec).map_err(|error| error.to_string())?),
@@ -89,15 +82,11 @@ impl Reader {
 /// The spec of a compiled model.
 fn spec_of(model: &str) -> Result<FormatSpec, String> {
     let text = unjinja_generated::spec(model).ok_or_else(|| format!("no model `{model}`"))?;
-    FormatSpec::from_toml(text, model).and_then(|spec| corrected(spec, None)).map_err(|error| error.to_string())
-}
-
-/// The spec with its overlay: this one, or the one that is built in for its template.
-fn corrected(spec: FormatSpec, overlay: Option<&str>) -> Result<FormatSpec, SpecError> {
-    match overlay.or_else(|| unjinja_generated::overlay(&spec.template.sha256)) {
+    let corrected = |spec: FormatSpec| match unjinja_generated::overlay(&spec.template.sha256) {
         Some(overlay) => Overlay::from_toml(overlay, "the overlay")?.apply(&spec),
         None => Ok(spec),
-    }
+    };
+    FormatSpec::from_toml(text, model).and_then(corrected).map_err(|error| error.to_string())
 }
 
 /// The names of the format whose markers a spec has.
