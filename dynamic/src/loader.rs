@@ -44,7 +44,7 @@ pub type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;
 /// # Where the spec comes from
 ///
 /// The first of these: the [committed spec](Self::committed_spec), the reviewed spec of a supported model with exactly this
-/// template, the [cache](Self::cache), and an analysis, whose result is verified with random conversations.
+/// template and the special tokens that it writes, the [cache](Self::cache), and an analysis, whose result is verified with random conversations.
 /// [`Loaded::origin`] tells which.
 ///
 /// # Which overlays are applied
@@ -309,10 +309,23 @@ impl Loader {
         Err(LoadError::OtherTemplate { spec: place, template, expected, seen })
     }
 
-    /// The reviewed spec of the supported model that has this template.
+    /// The reviewed spec of the supported model that has this template. It was made with the special tokens that it records. A
+    /// template that writes another one, which its own file gives, has another format.
     #[cfg(feature = "generated")]
     fn reviewed(&self, source: &Source) -> Option<FormatSpec> {
-        if self.without_known_formats { None } else { known::of_template(&source.text) }
+        if self.without_known_formats {
+            return None;
+        }
+        let spec = known::of_template(&source.text)?;
+        let (given, recorded) = (&source.tokens, &spec.tokens);
+        let others = given.others.keys().map(|name| (name.as_str(), true));
+        let of_file = [
+            ("bos_token", given.bos.is_some() && given.bos != recorded.bos),
+            ("eos_token", given.eos.is_some() && given.eos != recorded.eos),
+        ];
+        let mut differing = of_file.into_iter().chain(others).filter(|(_, differs)| *differs);
+        let writes = |variable: &str| source.text.contains(variable);
+        if differing.any(|(variable, _)| writes(variable)) { None } else { Some(spec) }
     }
 
     #[cfg(not(feature = "generated"))]

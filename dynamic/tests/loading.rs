@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use unjinja_dynamic::{
-    ChatParser, Conversation, FormatSpec, GrammarOptions, KnownOverlay, Loader, Model, ModelError, Options, Overlay,
-    Reason, Source, Status, ToolChoice, Tools,
+    ChatParser, Conversation, FormatSpec, GrammarOptions, Input, KnownOverlay, Loader, Model, ModelError, Options,
+    Origin, Overlay, Reason, Source, SpecialTokens, Status, ToolChoice, Tools,
 };
 use unjinja_spec::MarkerKey;
 use unjinja_testkit::{Failure, root};
@@ -313,6 +313,27 @@ mod generated {
         let near = Model::known("qwen_qwen3_06b").unwrap_err().to_string();
         assert!(near.contains("= next: use qwen_qwen3_0_6b, or load"), "{near}");
         assert_eq!(Model::known("Qwen-Qwen3-0.6B.jinja")?.name(), "qwen_qwen3_0_6b");
+        Ok(())
+    }
+
+    #[test]
+    fn a_reviewed_spec_is_for_its_template_and_its_tokens() -> Result<(), Failure> {
+        let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(()) };
+        let path = corpus.join("templates/mistralai-Mistral-Nemo-Instruct-2407.jinja");
+        let end = |loader: &Loader| -> Result<(Origin, String), Failure> {
+            let loaded = loader.load(Input::file(&path))?;
+            Ok((loaded.origin, loaded.spec.turn.end))
+        };
+        let eos = SpecialTokens { eos: Some("</s>".to_owned()), ..SpecialTokens::default() };
+        assert_eq!(end(&Loader::new())?, (Origin::Reviewed, String::new()));
+        assert_eq!(end(&Loader::new().analyse_anew())?, (Origin::Analysed, String::new()));
+        assert_eq!(end(&Loader::new().without_known_formats())?, (Origin::Analysed, String::new()));
+        // The template writes this token, which nobody told when the spec was reviewed.
+        assert_eq!(end(&Loader::new().tokens(eos))?, (Origin::Analysed, "</s>".to_owned()));
+        // Names are those of the file; a text without a name has those of the spec.
+        let text = fs::read_to_string(&path)?;
+        assert_eq!(Loader::new().from_template(&text)?.name(), "mistralai_mistral_nemo_instruct_2407");
+        assert_eq!(Loader::new().name("mine").from_template(&text)?.name(), "mine");
         Ok(())
     }
 
