@@ -19,6 +19,9 @@ mod key_order;
 mod lark;
 mod notation;
 mod options;
+/// The parser of regular expressions, for this crate and `unjinja-export`. Not for applications.
+#[doc(hidden)]
+pub mod regex;
 mod schema;
 mod small;
 mod special_tokens;

@@ -1,4 +1,5 @@
-//! Regular expressions of schemas (ECMA-262), compiled into the rules for the inside of a JSON string.
+//! Regular expressions of schemas (ECMA-262), compiled into the rules for the inside of a JSON string. `crate::regex` parses
+//! them.
 //!
 //! Greedy and lazy repetition are the same to a grammar. Look-around, back references, word boundaries and Unicode
 //! properties are not supported. Length and nesting of expressions are limited, and an expression is only ever run
@@ -6,7 +7,6 @@
 
 mod automaton;
 mod node;
-mod parse;
 mod write;
 
 use super::super::{Builder, Expr};
@@ -42,7 +42,7 @@ impl Regex {
         if source.len() > LENGTH {
             return Err("the expression is too long");
         }
-        let node = parse::parse(source)?;
+        let node = Node::parse(source)?;
         let mut parts = Vec::new();
         divide(node, false, false, &mut parts)?;
         Ok(Self { parts })
@@ -231,4 +231,56 @@ fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Re
     }
     parts.push(Part { at_start, node: Node::Sequence(nodes), at_end });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Why an expression is not used.
+    fn why(source: &str) -> Option<Why> {
+        Regex::parse(source).err()
+    }
+
+    #[test]
+    fn what_a_grammar_cannot_express_is_named() {
+        for (source, expected) in [
+            (r"\bfoo\b", "word boundaries are not supported"),
+            (r"(?=a)b", "look-ahead and look-behind are not supported"),
+            (r"a(?<!a)b", "look-ahead and look-behind are not supported"),
+            (r"(a)\1", "back references are not supported"),
+            (r"(?<x>a)\k<x>", "back references are not supported"),
+            (r"\p{L}+", "Unicode properties are not supported"),
+            (r"[^\P{L}]", "Unicode properties are not supported"),
+            ("(?i:a)", "this kind of group is not supported"),
+            ("a{200000}", "a count is too high"),
+            ("a^b", "an anchor is at a place where a grammar cannot express it"),
+            ("(^a)*", "an anchor is at a place where a grammar cannot express it"),
+            ("(a", "this group is not closed"),
+            (r"\A", "the expression has an unknown escape"),
+        ] {
+            assert_eq!(why(source), Some(expected), "{source}");
+        }
+        assert_eq!(why(&"a".repeat(LENGTH + 1)), Some("the expression is too long"));
+    }
+
+    #[test]
+    fn sets_are_those_of_ecma() {
+        for (source, inside, outside) in [
+            (r"^\s$", "\t\n\u{b}\u{c}\r \u{a0}\u{1680}\u{2003}\u{2028}\u{3000}\u{feff}", "a\u{85}\u{200b}"),
+            (r"^\d$", "059", "a٣"),
+            (r"^\w$", "aZ0_", "é-"),
+            (r"^[^\W_]$", "aZ0", "_é"),
+            ("^.$", "a\u{85}😀", "\n\r\u{2028}\u{2029}"),
+            (r"^[\w-.]$", "a-.", "!"),
+            (r"^[^]$", "a\n", ""),
+            (r"^[]$", "", "a]"),
+            (r"^[\cJ\0\x41\u{1F600}\ud83d\ude01]$", "\n\0A😀😁", "JB"),
+        ] {
+            let regex = Regex::parse(source).unwrap();
+            let matches = |character: char| regex.matches(character.encode_utf8(&mut [0; 4])) == Some(true);
+            assert!(inside.chars().all(matches), "{source}");
+            assert!(!outside.chars().any(matches), "{source}");
+        }
+    }
 }

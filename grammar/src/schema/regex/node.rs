@@ -1,6 +1,8 @@
-//! A regular expression as a tree.
+//! What a grammar can express of a regular expression, with the sets of ECMA-262 as classes.
 
 use super::super::super::Class;
+use super::super::super::builder::MAX_COUNT;
+use crate::regex::{Cause, Ecma, Item, Named, Node as Syntax, Place, Set, parse};
 
 /// Why an expression cannot be written.
 pub(super) type Why = &'static str;
@@ -14,6 +16,79 @@ pub(super) enum Node {
     Repeat(Box<Node>, u32, Option<u32>),
     Start,
     End,
+}
+
+impl Node {
+    /// Reads an expression.
+    pub(super) fn parse(source: &str) -> Result<Self, Why> {
+        let syntax = parse::<Ecma>(source).map_err(|error| match error.cause {
+            Cause::Wrong(why) => why,
+            Cause::UnknownEscape(_) => "the expression has an unknown escape",
+            Cause::UnknownGroup(_) | Cause::RepeatedGroup(_) => "the expression has an unknown group",
+        })?;
+        Self::of(&syntax)
+    }
+
+    fn of(syntax: &Syntax) -> Result<Self, Why> {
+        Ok(match syntax {
+            Syntax::Char(character) => Self::Class(Class::of(&[*character])),
+            Syntax::Any => Self::Class(line_ends().negate()),
+            Syntax::Set(set) => Self::Class(class(set)?),
+            Syntax::Sequence(parts) => Self::Sequence(all(parts)?),
+            Syntax::Choice(parts) => Self::Choice(all(parts)?),
+            Syntax::Capture(_, part) => Self::of(part)?,
+            Syntax::Repeat { least, .. } if *least > MAX_COUNT => return Err("a count is too high"),
+            Syntax::Repeat { part, least, most, .. } => Self::Repeat(Box::new(Self::of(part)?), *least, *most),
+            Syntax::Place(Place::Start) => Self::Start,
+            Syntax::Place(Place::End | Place::LastLine) => Self::End,
+            Syntax::Place(Place::WordEdge | Place::NoWordEdge) => return Err("word boundaries are not supported"),
+            Syntax::Look { .. } => return Err("look-ahead and look-behind are not supported"),
+            Syntax::Same(_) => return Err("back references are not supported"),
+            Syntax::Atomic(_) | Syntax::IgnoreCase(_) => return Err("this kind of group is not supported"),
+        })
+    }
+}
+
+fn all(parts: &[Syntax]) -> Result<Vec<Node>, Why> {
+    parts.iter().map(Node::of).collect()
+}
+
+fn class(set: &Set) -> Result<Class, Why> {
+    let mut ranges = Vec::new();
+    for item in &set.items {
+        match item {
+            Item::Char(character) => ranges.push((*character, *character)),
+            Item::Range(first, last) => ranges.push((*first, *last)),
+            Item::Named(named) => ranges.extend(self::named(*named).positive()),
+            Item::NotNamed(named) => ranges.extend(self::named(*named).negate().positive()),
+            Item::Property(_) => return Err("Unicode properties are not supported"),
+        }
+    }
+    let class = Class::ranges(&ranges);
+    Ok(if set.negated { class.negate() } else { class })
+}
+
+fn named(named: Named) -> Class {
+    match named {
+        Named::Digit => Class::ranges(&[('0', '9')]),
+        Named::Word => Class::ranges(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]),
+        Named::Space => Class::ranges(&[
+            ('\t', '\r'),
+            (' ', ' '),
+            ('\u{a0}', '\u{a0}'),
+            ('\u{1680}', '\u{1680}'),
+            ('\u{2000}', '\u{200a}'),
+            ('\u{2028}', '\u{2029}'),
+            ('\u{202f}', '\u{202f}'),
+            ('\u{205f}', '\u{205f}'),
+            ('\u{3000}', '\u{3000}'),
+            ('\u{feff}', '\u{feff}'),
+        ]),
+    }
+}
+
+fn line_ends() -> Class {
+    Class::of(&['\n', '\r', '\u{2028}', '\u{2029}'])
 }
 
 /// Whether a node has an anchor anywhere.

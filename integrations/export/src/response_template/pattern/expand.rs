@@ -4,7 +4,7 @@
 //! An import makes markers of them, and the check for vLLM's second implementation asks whether every match begins with one of
 //! finitely many texts.
 
-use super::syntax::{Node, Place};
+use unjinja_grammar::regex::{Node, Place};
 
 /// More texts than this are not markers any more.
 const MOST: usize = 16;
@@ -95,10 +95,8 @@ fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
         Node::Look { ahead: false, negative: false, .. } => {}
         Node::Look { .. } => return Err("it looks at the text around it".to_owned()),
         Node::IgnoreCase(_) => return Err("upper and lower case are the same in it".to_owned()),
-        Node::Class(class) if class == "[\\s]" => {
-            done.iter_mut().for_each(Expansion::push_space);
-        }
-        Node::Any | Node::Class(_) => return Err("a character of it may be one of many".to_owned()),
+        Node::Set(_) if node.is_space() => done.iter_mut().for_each(Expansion::push_space),
+        Node::Any | Node::Set(_) => return Err("a character of it may be one of many".to_owned()),
     }
     Ok(())
 }
@@ -134,13 +132,14 @@ enum Beginning {
 /// Whether every match begins with one of finitely many texts, and nothing looks at the text around it. One implementation of
 /// vLLM's reader takes no other patterns for markers.
 pub(crate) fn begins_with_literal(node: &Node) -> bool {
-    beginning(node) == Beginning::Literal && !looks_around(node)
+    let looks_around = |node: &Node| matches!(node, Node::Look { .. } | Node::Same(_) | Node::Atomic(_));
+    beginning(node) == Beginning::Literal && !node.any(&looks_around)
 }
 
 fn beginning(node: &Node) -> Beginning {
     match node {
         Node::Char(_) => Beginning::Literal,
-        Node::Any | Node::Class(_) | Node::Same(_) | Node::Look { .. } | Node::IgnoreCase(_) => Beginning::Other,
+        Node::Any | Node::Set(_) | Node::Same(_) | Node::Look { .. } | Node::IgnoreCase(_) => Beginning::Other,
         Node::Place(_) => Beginning::LiteralOrNothing,
         Node::Sequence(parts) => {
             let first = parts.iter().map(beginning).find(|one| *one != Beginning::LiteralOrNothing);
@@ -160,20 +159,11 @@ fn beginning(node: &Node) -> Beginning {
     }
 }
 
-fn looks_around(node: &Node) -> bool {
-    match node {
-        Node::Look { .. } | Node::Same(_) | Node::Atomic(_) => true,
-        Node::Char(_) | Node::Any | Node::Class(_) | Node::Place(_) => false,
-        Node::Sequence(parts) | Node::Choice(parts) => parts.iter().any(looks_around),
-        Node::Capture(_, part) | Node::Repeat { part, .. } | Node::IgnoreCase(part) => looks_around(part),
-    }
-}
-
 /// Whether a repeated part is white space.
 fn is_space(part: &Node) -> bool {
     match part {
         Node::Char(char) => char.is_whitespace(),
-        Node::Class(class) => class == "[\\s]",
+        Node::Set(_) => part.is_space(),
         Node::Sequence(parts) => parts.len() == 1 && is_space(&parts[0]),
         _ => false,
     }

@@ -1,28 +1,34 @@
 //! Regular expressions as the readers of response templates search for them.
 //!
-//! The readers use Python's module `regex`. `parse.rs` reads its syntax, `print.rs` writes it for the crate `fancy-regex`, and
-//! this file searches. A search that takes too many steps ends in an error, so a pattern that runs away does not hang.
+//! The readers use Python's module `regex`. The parser of `unjinja-grammar` reads its syntax, `print.rs` writes it for the crate
+//! `fancy-regex`, and this file searches. A search that takes too many steps ends in an error, so a pattern that runs away does
+//! not hang.
 
-mod classes;
 mod expand;
-mod parse;
 mod print;
-mod syntax;
 
 use std::ops::Range;
 
 use fancy_regex::{Regex, RegexBuilder};
+pub(crate) use unjinja_grammar::regex::Node;
+use unjinja_grammar::regex::{self, Greed, Python};
 
 pub(crate) use expand::{Expansion, begins_with_literal, expansions};
-pub(crate) use parse::{SyntaxError, parse};
-use syntax::Greed;
-pub(crate) use syntax::Node;
 
 /// How many times a search may go back to another choice.
 const MOST_STEPS: usize = 1_000_000;
 
 /// How large a compiled pattern may become, in bytes.
 const MOST_BYTES: usize = 4 << 20;
+
+/// Why a pattern is not read, and at which character.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SyntaxError {
+    /// What is wrong.
+    pub cause: String,
+    /// The character, counted from 1.
+    pub column: usize,
+}
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]
@@ -57,7 +63,7 @@ impl Pattern {
     /// Compiles the text of a marker's pattern, whose beginning can be searched for.
     pub(crate) fn of_marker(pattern: &str) -> Result<Self, SyntaxError> {
         let node = parse(pattern)?;
-        if node.refers_to_group() {
+        if node.any(&|node| matches!(node, Node::Same(_))) {
             let cause = "a marker that refers to a group is not supported".to_owned();
             return Err(SyntaxError { cause, column: 1 });
         }
@@ -132,8 +138,17 @@ impl Pattern {
     }
 }
 
+fn parse(pattern: &str) -> Result<Node, SyntaxError> {
+    regex::parse::<Python>(pattern).map_err(|error| SyntaxError {
+        cause: error.cause.to_string(),
+        column: pattern[..error.at].chars().count() + 1,
+    })
+}
+
+/// The names of the groups in the order in which they open.
 fn names(node: &Node) -> Vec<String> {
-    node.names().into_iter().map(str::to_owned).collect()
+    let own = if let Node::Capture(name, _) = node { name.clone() } else { None };
+    own.into_iter().chain(node.parts().iter().flat_map(names)).collect()
 }
 
 fn compile(pattern: &str) -> Result<Regex, SyntaxError> {
@@ -186,6 +201,31 @@ mod tests {
         ];
         for (pattern, text, expected) in cases {
             assert_eq!(search(pattern, text), expected, "{pattern} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_read_is_named_with_its_character() {
+        let of = |pattern| Pattern::new(pattern).err().map(|error| format!("{}: {}", error.column, error.cause));
+        assert_eq!(of("é(?P=a)").as_deref(), Some("2: there is no group called `a` before this"));
+        assert_eq!(of(r"\y").as_deref(), Some(r"1: the escape `\y` is not supported"));
+        assert_eq!(of(r#"\{"name":\s*"(?P<name>[^"]+)""#), None);
+    }
+
+    /// The characters of Python, and not of ECMA-262: letters and digits of all scripts.
+    #[test]
+    fn sets_are_those_of_python() {
+        for (pattern, inside, outside) in [
+            (r"\s", " \u{85}\u{3000}", "a\u{feff}"),
+            (r"\w", "aé٣_", "-"),
+            (r"[^\d\x41-C]", "aD", "5٣AC"),
+            (r"[]\-^]", "]-^", "a\\"),
+            (r"\p{Lu}", "AÉ", "aé"),
+            (".", "a\n", ""),
+        ] {
+            let pattern = Pattern::new(pattern).unwrap();
+            let matches = |character: char| pattern.search(character.encode_utf8(&mut [0; 4]), 0).unwrap().is_some();
+            assert!(inside.chars().all(matches) && !outside.chars().any(matches), "{pattern:?}");
         }
     }
 

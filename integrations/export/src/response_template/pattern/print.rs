@@ -7,8 +7,7 @@
 //! `abc` after nothing, `a` or `ab`, which is `(?:\z|a\z|ab\z)`; inside a repetition, after some complete repetitions and a
 //! part of one more.
 
-use super::classes::char_in_set;
-use super::syntax::{Greed, Node, Place};
+use unjinja_grammar::regex::{Greed, Item, Named, Node, Place, Set};
 
 /// The pattern, with its named groups.
 pub(crate) fn pattern(node: &Node) -> String {
@@ -20,7 +19,7 @@ pub(crate) fn pattern(node: &Node) -> String {
 /// The pattern of texts that end inside a match; `None` if a match needs no character.
 pub(crate) fn beginning(node: &Node) -> Option<String> {
     match node {
-        Node::Char(_) | Node::Any | Node::Class(_) => Some("\\z".to_owned()),
+        Node::Char(_) | Node::Any | Node::Set(_) => Some("\\z".to_owned()),
         // Markers do not refer to groups, and only of markers it is asked whether they begin.
         Node::Place(_) | Node::Same(_) | Node::Look { ahead: false, .. } | Node::Look { negative: true, .. } => None,
         Node::Sequence(parts) => {
@@ -64,9 +63,9 @@ pub(crate) fn beginning(node: &Node) -> Option<String> {
 fn write(node: &Node, with_names: bool, out: &mut String) {
     match node {
         Node::Char(char) if char.is_ascii_alphanumeric() || " \"'<>/=_:,;".contains(*char) => out.push(*char),
-        Node::Char(char) => out.push_str(&char_in_set(*char)),
+        Node::Char(char) => out.push_str(&number(*char)),
         Node::Any => out.push_str("(?s:.)"),
-        Node::Class(set) => out.push_str(set),
+        Node::Set(set) => write_set(set, out),
         Node::Same(name) => out.push_str(&format!("(?P={name})")),
         Node::Place(Place::Start) => out.push_str("\\A"),
         Node::Place(Place::LastLine) => out.push_str("(?=\\n?\\z)"),
@@ -89,7 +88,7 @@ fn write(node: &Node, with_names: bool, out: &mut String) {
         }
         Node::Repeat { part, least, most, greed } => {
             match **part {
-                Node::Char(_) | Node::Any | Node::Class(_) => write(part, with_names, out),
+                Node::Char(_) | Node::Any | Node::Set(_) => write(part, with_names, out),
                 _ => write_in(part, "(?:", with_names, out),
             }
             let count = match (least, most) {
@@ -121,6 +120,29 @@ fn write(node: &Node, with_names: bool, out: &mut String) {
         }
         Node::IgnoreCase(part) => write_in(part, "(?i:", with_names, out),
     }
+}
+
+/// A character as a number, so that it means nothing else to the library.
+fn number(char: char) -> String {
+    format!("\\x{{{:x}}}", u32::from(char))
+}
+
+fn write_set(set: &Set, out: &mut String) {
+    out.push_str(if set.negated { "[^" } else { "[" });
+    for item in &set.items {
+        match item {
+            Item::Char(char) => out.push_str(&number(*char)),
+            Item::Range(first, last) => out.push_str(&format!("{}-{}", number(*first), number(*last))),
+            Item::Named(Named::Digit) => out.push_str("\\d"),
+            Item::Named(Named::Space) => out.push_str("\\s"),
+            Item::Named(Named::Word) => out.push_str("\\w"),
+            Item::NotNamed(Named::Digit) => out.push_str("\\D"),
+            Item::NotNamed(Named::Space) => out.push_str("\\S"),
+            Item::NotNamed(Named::Word) => out.push_str("\\W"),
+            Item::Property(property) => out.push_str(property),
+        }
+    }
+    out.push(']');
 }
 
 fn write_in(node: &Node, open: &str, with_names: bool, out: &mut String) {
