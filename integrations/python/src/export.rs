@@ -1,25 +1,50 @@
 //! Response templates, made of chat templates.
 
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use pyo3::types::PyDict;
 use unjinja_analyzer::verify;
 use unjinja_dynamic::Model;
 use unjinja_export::response_template::{
     Dialect, Example as RustExample, Export as RustExport, Loss as RustLoss, export, written_json,
 };
 
+use crate::data::{Fields, Reduced};
 use crate::error::{LoadError, RequestError, model_error};
-use crate::json;
+use crate::json::{self, Json};
 
-/// A response template, and what it does not express.
+/// A response template, and what it does not express. Made by `Model.export`.
 ///
 /// >>> import unjinja
 /// >>> template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
 /// >>> export = unjinja.Model.from_template(template).export("transformers", count=20)
 /// >>> export.response_template["start_anchor"], export.held, export.tried, export.losses
 /// ('<assistant>', 20, 20, [])
-#[pyclass(frozen, module = "unjinja")]
-pub(crate) struct Export(RustExport);
+///
+/// Args:
+///     reader: Who reads it: `transformers`, `vllm` or `sglang`.
+///     response_template: The response template, a dict.
+///     tried: How many random conversations were tried.
+///     held: How many of them came back.
+///     losses: What does not come back, a list of `Loss`.
+///     notes: What its user should know, in sentences.
+#[pyclass(frozen, eq, module = "unjinja")]
+#[derive(PartialEq)]
+pub(crate) struct Export {
+    dialect: Dialect,
+    /// The response template, as it is in `tokenizer_config.json`.
+    #[pyo3(get)]
+    response_template: Json,
+    /// How many random conversations were tried.
+    #[pyo3(get)]
+    tried: u32,
+    /// How many of them came back.
+    #[pyo3(get)]
+    held: u32,
+    losses: Vec<Loss>,
+    /// What its user should know, and no response template can change.
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
 
 impl Export {
     pub(crate) fn new(model: &Model, reader: Dialect, count: u32, seed: u64) -> PyResult<Self> {
@@ -30,7 +55,20 @@ impl Export {
         let template = model.parsed_template().map_err(model_error)?;
         let verification = verify(template, model.spec(), count, seed);
         let export = export(model.spec(), reader, &verification);
-        export.map(Self).map_err(|problems| LoadError::new_err(problems.to_string()))
+        let RustExport { dialect, json, tried, held, losses, notes } =
+            export.map_err(|problems| LoadError::new_err(problems.to_string()))?;
+        let losses = losses.into_iter().map(Loss::new).collect();
+        Ok(Self { dialect, response_template: Json(json), tried, held, losses, notes })
+    }
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
+        Fields::new(py, "Export")
+            .needed("reader", self.reader())?
+            .needed("response_template", &self.response_template)?
+            .needed("tried", self.tried)?
+            .needed("held", self.held)?
+            .needed("losses", self.losses())?
+            .needed("notes", &self.notes)
     }
 }
 
@@ -44,146 +82,197 @@ pub(crate) fn dialect(name: &str) -> PyResult<Dialect> {
 
 #[pymethods]
 impl Export {
+    #[new]
+    fn made(
+        reader: &str,
+        response_template: &Bound<'_, PyAny>,
+        tried: u32,
+        held: u32,
+        losses: Vec<PyRef<'_, Loss>>,
+        notes: Vec<String>,
+    ) -> PyResult<Self> {
+        let dialect = dialect(reader)?;
+        let response_template = Json(json::from_python(response_template, "response_template", RequestError::new_err)?);
+        let losses = losses.iter().map(|loss| (*loss).clone()).collect();
+        Ok(Self { dialect, response_template, tried, held, losses, notes })
+    }
+
     /// The reader: `transformers`, `vllm` or `sglang`.
     #[getter]
     fn reader(&self) -> &'static str {
-        self.0.dialect.name()
-    }
-
-    /// The response template, as it is in `tokenizer_config.json`.
-    #[getter]
-    fn response_template<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &self.0.json)
-    }
-
-    /// How many random conversations were tried.
-    #[getter]
-    fn tried(&self) -> u32 {
-        self.0.tried
-    }
-
-    /// How many of them came back.
-    #[getter]
-    fn held(&self) -> u32 {
-        self.0.held
+        self.dialect.name()
     }
 
     /// What does not come back; empty if nothing is lost.
     #[getter]
     fn losses(&self) -> Vec<Loss> {
-        self.0.losses.iter().cloned().map(Loss).collect()
-    }
-
-    /// What its user should know, and no response template can change.
-    #[getter]
-    fn notes(&self) -> Vec<String> {
-        self.0.notes.clone()
+        self.losses.clone()
     }
 
     /// All of it, as `unjinja export --format json` prints it.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let losses: Vec<Value> = self.0.losses.iter().map(loss).collect();
-        let document = json!({
-            "reader": self.0.dialect.name(), "response_template": self.0.json, "tried": self.0.tried,
-            "held": self.0.held, "losses": losses, "notes": self.0.notes,
-        });
-        json::to_python(py, &document)
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = self.fields(py)?.dict()?;
+        let losses = self.losses.iter().map(|loss| loss.to_dict(py)).collect::<PyResult<Vec<_>>>()?;
+        dict.set_item("losses", losses)?;
+        Ok(dict)
     }
 
-    fn __repr__(&self) -> String {
-        let (reader, held, tried) = (self.0.dialect.name(), self.0.held, self.0.tried);
-        format!("Export({reader}, {held} of {tried} came back, {} losses)", self.0.losses.len())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.fields(py)?.repr()
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        this.get().fields(this.py())?.reduced(this.get_type())
     }
 }
 
 /// Something that a response template does not express.
-#[pyclass(frozen, module = "unjinja")]
-#[derive(Clone)]
-pub(crate) struct Loss(RustLoss);
+///
+/// Args:
+///     kind: Its kind, such as `python_calls`. `docs/response-templates.md` lists them.
+///     sentence: The sentence for people.
+///     conversations: How many of the random conversations it changed.
+///     example: The shortest output that shows it, an `Example` or None.
+#[pyclass(frozen, eq, module = "unjinja")]
+#[derive(Clone, PartialEq)]
+pub(crate) struct Loss {
+    /// Its kind, such as `python_calls`. `docs/response-templates.md` lists them.
+    #[pyo3(get)]
+    kind: String,
+    /// The sentence for people.
+    #[pyo3(get)]
+    sentence: String,
+    /// How many of the random conversations it changed.
+    #[pyo3(get)]
+    conversations: u32,
+    example: Option<Example>,
+}
+
+impl Loss {
+    fn new(loss: RustLoss) -> Self {
+        Self {
+            kind: loss.kind.name().to_owned(),
+            sentence: loss.kind.sentence().to_owned(),
+            conversations: loss.count,
+            example: loss.example.map(Example::new),
+        }
+    }
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
+        Fields::new(py, "Loss")
+            .needed("kind", &self.kind)?
+            .needed("sentence", &self.sentence)?
+            .needed("conversations", self.conversations)?
+            .or_none("example", self.example())
+    }
+}
 
 #[pymethods]
 impl Loss {
-    /// Its kind, such as `python_calls`. `docs/response-templates.md` lists them.
-    #[getter]
-    fn kind(&self) -> &'static str {
-        self.0.kind.name()
-    }
-
-    /// The sentence for people.
-    #[getter]
-    fn sentence(&self) -> &'static str {
-        self.0.kind.sentence()
-    }
-
-    /// How many of the random conversations it changed.
-    #[getter]
-    fn conversations(&self) -> u32 {
-        self.0.count
+    #[new]
+    #[pyo3(signature = (kind, sentence, conversations, example=None))]
+    fn made(kind: String, sentence: String, conversations: u32, example: Option<PyRef<'_, Example>>) -> Self {
+        Self { kind, sentence, conversations, example: example.map(|example| (*example).clone()) }
     }
 
     /// The shortest output that shows it, or None.
     #[getter]
     fn example(&self) -> Option<Example> {
-        self.0.example.clone().map(Example)
+        self.example.clone()
     }
 
-    fn __repr__(&self) -> String {
-        format!("Loss({}: {} conversations)", self.kind(), self.0.count)
+    /// All fields by their names; the example is a dict too.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = self.fields(py)?.dict()?;
+        dict.set_item("example", self.example.as_ref().map(|example| example.to_dict(py)).transpose()?)?;
+        Ok(dict)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.fields(py)?.repr()
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        this.get().fields(this.py())?.reduced(this.get_type())
     }
 }
 
 /// An output that is read as something else than was written.
-#[pyclass(frozen, module = "unjinja")]
-#[derive(Clone)]
-pub(crate) struct Example(RustExample);
-
-#[pymethods]
-impl Example {
+///
+/// Args:
+///     output: The text of the turn, from the end of the prompt on.
+///     in_pieces: Whether it is read otherwise only when it arrives in small pieces.
+///     written: The message that was written: `reasoning_content`, `content` and `tool_calls`.
+///     read: What is read, in the same form; None if reading failed.
+///     error: Why reading failed, or None.
+#[pyclass(frozen, eq, module = "unjinja")]
+#[derive(Clone, PartialEq)]
+pub(crate) struct Example {
     /// The text of the turn, from the end of the prompt on.
-    #[getter]
-    fn output(&self) -> &str {
-        &self.0.output
-    }
-
+    #[pyo3(get)]
+    output: String,
     /// Whether it is read otherwise only when it arrives in small pieces.
-    #[getter]
-    fn in_pieces(&self) -> bool {
-        self.0.in_pieces
-    }
-
+    #[pyo3(get)]
+    in_pieces: bool,
     /// The message that was written: `reasoning_content`, `content` and `tool_calls`.
-    #[getter]
-    fn written<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &written_json(&self.0.expected))
-    }
-
+    #[pyo3(get)]
+    written: Json,
     /// What is read, in the same form; None if reading failed.
-    #[getter]
-    fn read<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.0.read.as_ref().ok().map(|reading| json::to_python(py, &reading.to_json())).transpose()
-    }
-
+    #[pyo3(get)]
+    read: Option<Json>,
     /// Why reading failed, or None.
-    #[getter]
-    fn error(&self) -> Option<String> {
-        self.0.read.as_ref().err().map(ToString::to_string)
+    #[pyo3(get)]
+    error: Option<String>,
+}
+
+impl Example {
+    fn new(example: RustExample) -> Self {
+        Self {
+            output: example.output,
+            in_pieces: example.in_pieces,
+            written: Json(written_json(&example.expected)),
+            read: example.read.as_ref().ok().map(|reading| Json(reading.to_json())),
+            error: example.read.err().map(|error| error.to_string()),
+        }
     }
 
-    fn __repr__(&self) -> String {
-        format!("Example({:?})", self.0.output)
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
+        Fields::new(py, "Example")
+            .needed("output", &self.output)?
+            .needed("in_pieces", self.in_pieces)?
+            .needed("written", &self.written)?
+            .or_none("read", self.read.as_ref())?
+            .or_none("error", &self.error)
     }
 }
 
-fn loss(loss: &RustLoss) -> Value {
-    let example = loss.example.as_ref().map(|example| {
-        let (read, error) = match &example.read {
-            Ok(reading) => (reading.to_json(), Value::Null),
-            Err(error) => (Value::Null, Value::from(error.to_string())),
-        };
-        json!({
-            "output": example.output, "in_pieces": example.in_pieces, "written": written_json(&example.expected),
-            "read": read, "error": error,
-        })
-    });
-    json!({"kind": loss.kind.name(), "sentence": loss.kind.sentence(), "conversations": loss.count, "example": example})
+#[pymethods]
+impl Example {
+    #[new]
+    #[pyo3(signature = (output, in_pieces, written, read=None, error=None))]
+    fn made(
+        output: String,
+        in_pieces: bool,
+        written: &Bound<'_, PyAny>,
+        read: Option<&Bound<'_, PyAny>>,
+        error: Option<String>,
+    ) -> PyResult<Self> {
+        let value = |value, name| json::from_python(value, name, RequestError::new_err).map(Json);
+        let written = value(written, "written")?;
+        let read = read.map(|read| value(read, "read")).transpose()?;
+        Ok(Self { output, in_pieces, written, read, error })
+    }
+
+    /// All fields by their names.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.fields(py)?.dict()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.fields(py)?.repr()
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        this.get().fields(this.py())?.reduced(this.get_type())
+    }
 }

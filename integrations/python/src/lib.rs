@@ -1,8 +1,10 @@
-//! The Python module `unjinja._lib`. The classes that Python sees are in the files of their names; `python/unjinja` adds what
+//! The Python module `unjinja._lib`. The classes that Python sees are in the files of their names; `unjinja/` next to this crate adds what
 //! is better written in Python.
 //!
 //! There is no global state. A stream can move between threads, and long work is done without the interpreter's lock.
 
+mod conversation;
+mod data;
 mod error;
 mod event;
 mod export;
@@ -35,9 +37,9 @@ mod _lib {
     #[pymodule_export]
     use crate::lint::{Finding, lint, lint_template};
     #[pymodule_export]
-    use crate::message::{Diagnostic, Message, ToolCall};
+    use crate::message::{Diagnostic, Message, ToolCall, pickled_message};
     #[pymodule_export]
-    use crate::model::Model;
+    use crate::model::{Model, pickled_model};
     #[pymodule_export]
     use crate::openai::OpenAIChunks;
     #[pymodule_export]

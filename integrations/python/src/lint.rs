@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde_json::Value;
 use unjinja_analyzer::{SourceExt, verify};
 use unjinja_dynamic::{Loader, Overlay, Source, template_file};
@@ -11,9 +12,10 @@ use unjinja_export::lint::{
 };
 use unjinja_export::response_template::{Dialect, find};
 
+use crate::data::{Fields, NO_TEXT, Reduced};
 use crate::error::{LoadError, RequestError};
 use crate::export::dialect;
-use crate::json;
+use crate::json::{self, Json};
 
 /// Something in a template that its maintainer should look at.
 ///
@@ -21,97 +23,134 @@ use crate::json;
 /// >>> template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
 /// >>> [(finding.severity, finding.rule) for finding in unjinja.lint_template(template) if finding.severity != "note"]
 /// [('warning', 'no-generation-prompt')]
-#[pyclass(frozen, module = "unjinja")]
-pub(crate) struct Finding(RustFinding);
+///
+/// Args:
+///     rule: The rule, such as `null-content`. `docs/lint.md` lists them.
+///     severity: `error`, `warning` or `note`.
+///     target: What it is about: `chat_template` or `response_template`.
+///     readers: The readers of response templates that it concerns; empty for chat templates.
+///     message: What happens, and to whom.
+///     help: What to change; empty where nothing can be changed.
+///     line: The line of the template, from 1, or None where it is not known.
+///     conversation: The smallest conversation that shows it, as the variables of a render, or None.
+///     output: The output of a model that shows it, or None.
+///     expected: What the template should make of it, or None.
+///     actual: What it makes of it, or None.
+#[pyclass(frozen, eq, get_all, module = "unjinja")]
+#[derive(PartialEq)]
+pub(crate) struct Finding {
+    /// The rule, such as `null-content`. `docs/lint.md` lists them.
+    rule: String,
+    /// `error`, `warning` or `note`.
+    severity: String,
+    /// What it is about: `chat_template` or `response_template`.
+    target: String,
+    /// The readers of response templates that it concerns; empty for chat templates.
+    readers: Vec<String>,
+    /// What happens, and to whom.
+    message: String,
+    /// What to change; empty where nothing can be changed.
+    help: String,
+    /// The line of the template, from 1, or None where it is not known.
+    line: Option<u32>,
+    /// The smallest conversation that shows it, as the variables of a render, or None.
+    conversation: Option<Json>,
+    /// The output of a model that shows it, or None.
+    output: Option<String>,
+    /// What the template should make of it, or None.
+    expected: Option<String>,
+    /// What it makes of it, or None.
+    actual: Option<String>,
+}
+
+impl Finding {
+    fn new(finding: RustFinding) -> Self {
+        let (conversation, output, expected, actual) = match finding.evidence {
+            Some(Evidence::Conversation { conversation, expected, actual }) => {
+                (Some(Json(conversation)), None, Some(expected), Some(actual))
+            }
+            Some(Evidence::Output { output, written, read }) => (None, Some(output), Some(written), Some(read)),
+            _ => (None, None, None, None),
+        };
+        Self {
+            rule: finding.rule.id.to_owned(),
+            severity: finding.severity.name().to_owned(),
+            target: finding.target.name().to_owned(),
+            readers: finding.readers.into_iter().map(str::to_owned).collect(),
+            message: finding.message,
+            help: finding.help,
+            line: finding.line,
+            conversation,
+            output,
+            expected,
+            actual,
+        }
+    }
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
+        Fields::new(py, "Finding")
+            .needed("rule", &self.rule)?
+            .needed("severity", &self.severity)?
+            .needed("target", &self.target)?
+            .needed("readers", &self.readers)?
+            .needed("message", &self.message)?
+            .optional("help", &self.help, NO_TEXT)?
+            .or_none("line", self.line)?
+            .or_none("conversation", self.conversation.as_ref())?
+            .or_none("output", &self.output)?
+            .or_none("expected", &self.expected)?
+            .or_none("actual", &self.actual)
+    }
+}
 
 #[pymethods]
 impl Finding {
-    /// The rule, such as `null-content`. `docs/lint.md` lists them.
-    #[getter]
-    fn rule(&self) -> &'static str {
-        self.0.rule.id
+    #[new]
+    #[pyo3(signature = (
+        rule, severity, target, readers, message, help=String::new(), line=None, conversation=None, output=None,
+        expected=None, actual=None,
+    ), text_signature = "(rule, severity, target, readers, message, help='', line=None, conversation=None, output=None, \
+        expected=None, actual=None)")]
+    #[expect(clippy::too_many_arguments, reason = "the fields")]
+    fn made(
+        rule: String,
+        severity: String,
+        target: String,
+        readers: Vec<String>,
+        message: String,
+        help: String,
+        line: Option<u32>,
+        conversation: Option<&Bound<'_, PyAny>>,
+        output: Option<String>,
+        expected: Option<String>,
+        actual: Option<String>,
+    ) -> PyResult<Self> {
+        let conversation = conversation
+            .map(|conversation| json::from_python(conversation, "conversation", RequestError::new_err).map(Json))
+            .transpose()?;
+        Ok(Self { rule, severity, target, readers, message, help, line, conversation, output, expected, actual })
     }
 
-    /// `error`, `warning` or `note`.
-    #[getter]
-    fn severity(&self) -> &'static str {
-        self.0.severity.name()
-    }
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: (&'static str, &'static str, &'static str, &'static str, &'static str) =
+        ("rule", "severity", "target", "readers", "message");
 
-    /// What it is about: `chat_template` or `response_template`.
-    #[getter]
-    fn target(&self) -> &'static str {
-        self.0.target.name()
-    }
-
-    /// The readers of response templates that it concerns; empty for chat templates.
-    #[getter]
-    fn readers(&self) -> Vec<&'static str> {
-        self.0.readers.clone()
-    }
-
-    /// What happens, and to whom.
-    #[getter]
-    fn message(&self) -> &str {
-        &self.0.message
-    }
-
-    /// What to change; empty where nothing can be changed.
-    #[getter]
-    fn help(&self) -> &str {
-        &self.0.help
-    }
-
-    /// The line of the template, from 1, or None where it is not known.
-    #[getter]
-    fn line(&self) -> Option<u32> {
-        self.0.line
-    }
-
-    /// The smallest conversation that shows it, as the variables of a render, or None.
-    #[getter]
-    fn conversation<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match &self.0.evidence {
-            Some(Evidence::Conversation { conversation, .. }) => json::to_python(py, conversation).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// The output of a model that shows it, or None.
-    #[getter]
-    fn output(&self) -> Option<&str> {
-        match &self.0.evidence {
-            Some(Evidence::Output { output, .. }) => Some(output),
-            _ => None,
-        }
-    }
-
-    /// What the template should make of it, or None.
-    #[getter]
-    fn expected(&self) -> Option<&str> {
-        match &self.0.evidence {
-            Some(Evidence::Conversation { expected, .. }) => Some(expected),
-            Some(Evidence::Output { written, .. }) => Some(written),
-            _ => None,
-        }
-    }
-
-    /// What it makes of it, or None.
-    #[getter]
-    fn actual(&self) -> Option<&str> {
-        match &self.0.evidence {
-            Some(Evidence::Conversation { actual, .. }) => Some(actual),
-            Some(Evidence::Output { read, .. }) => Some(read),
-            _ => None,
-        }
+    /// All fields by their names, as `unjinja lint --format json` prints them.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.fields(py)?.dict()
     }
 
     fn __str__(&self) -> String {
-        format!("{}: {}: {}", self.severity(), self.rule(), self.message())
+        format!("{}: {}: {}", self.severity, self.rule, self.message)
     }
 
-    fn __repr__(&self) -> String {
-        format!("Finding({}: {}: {:?})", self.severity(), self.rule(), self.message())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.fields(py)?.repr()
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        this.get().fields(this.py())?.reduced(this.get_type())
     }
 }
 
@@ -158,7 +197,7 @@ impl Question {
     fn findings(self) -> Vec<Finding> {
         let template = match self.source.template() {
             Ok(template) => template,
-            Err(error) => return vec![Finding(syntax_error(&error))],
+            Err(error) => return vec![Finding::new(syntax_error(&error))],
         };
         let mut loader = Loader::new().analyse_anew();
         if let Some(overlay) = self.overlay {
@@ -178,14 +217,20 @@ impl Question {
             let verification = verify(&template, model.spec(), self.count, 1);
             findings.extend(lint_response_template(response, &template, model.spec(), &verification, &self.readers));
         }
-        findings.into_iter().map(Finding).collect()
+        findings.into_iter().map(Finding::new).collect()
     }
 }
 
-/// Finds faults of the chat template in a folder or file, and of the response template that belongs to it. The path is that of
-/// `Model.from_pretrained`. `response_template` is a dict; by default the one in the same file, or next to it in
-/// `tokenizer_config.json` or `response_template.json`. `readers` are those for whom it is written; by default all. `overlay` is the
-/// text of an overlay. As the command `unjinja lint`.
+/// Finds faults of the chat template in a folder or file, and of the response template that belongs to it. As the command
+/// `unjinja lint`. Returns a list of `Finding`, empty if nothing was found.
+///
+/// Args:
+///     path: A folder or file, as in `Model.from_pretrained`. Raises LoadError if it holds no template.
+///     response_template: The response template, a dict, or one that holds it. The default is the one in the same file, or next to
+///         it in `tokenizer_config.json` or `response_template.json`.
+///     readers: For whom the response template is written: `"transformers"`, `"vllm"`, `"sglang"`. The default is all of them.
+///     overlay: The text of an overlay in TOML, which corrects what is known about the chat template.
+///     count: How many random conversations are tried with the response template.
 #[pyfunction]
 #[pyo3(signature = (path, *, response_template=None, readers=None, overlay=None, count=200))]
 pub(crate) fn lint(
@@ -206,8 +251,18 @@ pub(crate) fn lint(
     Ok(py.detach(|| question.findings()))
 }
 
-/// Finds faults of a chat template that is given as text. `special_tokens` are all those of the tokenizer; without them, every marker
-/// with brackets or bars counts as one.
+/// Finds faults of a chat template that is given as text. Returns a list of `Finding`, empty if nothing was found.
+///
+/// Args:
+///     text: The chat template. A syntax error is a finding too.
+///     name: Its name in messages. The default is `template`.
+///     bos_token: The text of `bos_token` in the template.
+///     eos_token: The text of `eos_token` in the template.
+///     special_tokens: All special tokens of the tokenizer. Without them, every marker with brackets or bars counts as one.
+///     response_template: The response template that belongs to it, a dict, or one that holds it. The default is none.
+///     readers: For whom the response template is written: `"transformers"`, `"vllm"`, `"sglang"`. The default is all of them.
+///     overlay: The text of an overlay in TOML, which corrects what is known about the chat template.
+///     count: How many random conversations are tried with the response template.
 #[pyfunction]
 #[pyo3(signature = (
     text, *, name=None, bos_token=None, eos_token=None, special_tokens=None, response_template=None, readers=None,

@@ -1,13 +1,22 @@
 //! The model: what is known about one chat template.
 
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyString};
+use serde_json::Value;
 use unjinja_dynamic::{
-    Chunk, Conversation, GrammarOptions, Loader, Model as RustModel, ModelError, Overlay, Status, Target,
+    Chunk, Conversation, FormatSpec, GrammarOptions, Loader, Model as RustModel, ModelError, Overlay, SpecialTokens,
+    Status, Target,
 };
 
+use crate::conversation::{check_variables, messages_of};
+use crate::data::Reduced;
 use crate::error::{GrammarError, LoadError, RequestError, model_error};
 use crate::export::{Export, dialect};
 use crate::grammar::Grammar;
@@ -18,7 +27,8 @@ use crate::prompt::{prompt_object, turn_of};
 use crate::stream::Stream;
 use crate::tools::tools_of;
 
-/// What a model's output looks like. Made by one of the static methods; cheap to share between threads.
+/// What a model's output looks like. Made by one of the static methods; cheap to share between threads. It is pickled by its spec,
+/// its template and its special tokens, so that another process needs no file and no analysis.
 ///
 /// >>> from unjinja import Model
 /// >>> model = Model.known("qwen_qwen3_0_6b")
@@ -26,8 +36,60 @@ use crate::tools::tools_of;
 /// 'supported'
 /// >>> model.parse("Hello!").content
 /// 'Hello!'
-#[pyclass(frozen, module = "unjinja")]
-pub(crate) struct Model(RustModel);
+#[pyclass(frozen, eq, module = "unjinja")]
+pub(crate) struct Model {
+    model: RustModel,
+    /// The variables that the template reads, once somebody asked for them.
+    variables: OnceLock<BTreeSet<String>>,
+}
+
+impl From<RustModel> for Model {
+    fn from(model: RustModel) -> Self {
+        Self { model, variables: OnceLock::new() }
+    }
+}
+
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.model, &other.model);
+        a.spec() == b.spec() && a.template() == b.template() && tokens_of(a) == tokens_of(b)
+    }
+}
+
+/// The special tokens that a model's template writes. None without a template, and for one with a syntax error.
+fn tokens_of(model: &RustModel) -> Option<&SpecialTokens> {
+    model.parsed_template().ok().map(|template| template.tokens())
+}
+
+impl Model {
+    fn variables(&self) -> PyResult<&BTreeSet<String>> {
+        let template = self.model.parsed_template().map_err(model_error)?;
+        Ok(self.variables.get_or_init(|| template.variables()))
+    }
+}
+
+/// Makes a model that was pickled. The spec has the overlays in it, and nothing is analysed.
+#[pyfunction]
+#[pyo3(name = "_model")]
+pub(crate) fn pickled_model(
+    py: Python<'_>,
+    spec: &str,
+    template: Option<&str>,
+    bos: Option<String>,
+    eos: Option<String>,
+    others: &Bound<'_, PyAny>,
+) -> PyResult<Model> {
+    let Value::Object(others) = json::from_python(others, "tokens", LoadError::new_err)? else {
+        return Err(LoadError::new_err("tokens: expected a dict"));
+    };
+    let made = py.detach(|| {
+        let Some(template) = template else { return Loader::new().from_spec(spec) };
+        let spec = FormatSpec::from_toml(spec, "spec.toml")?;
+        let loader = Loader::new().name(&spec.template.name).tokens(SpecialTokens { bos, eos, others });
+        loader.committed_spec(spec).from_template(template)
+    });
+    made.map(Model::from).map_err(model_error)
+}
 
 /// How a model is loaded. Loading takes milliseconds, so it is done without the interpreter's lock.
 fn load(
@@ -44,22 +106,37 @@ fn load(
         let overlay = Overlay::from_toml(text, "overlay").map_err(|error| LoadError::new_err(error.to_string()))?;
         loader = loader.overlay(overlay);
     }
-    py.detach(|| work(loader)).map(Model).map_err(model_error)
+    py.detach(|| work(loader)).map(Model::from).map_err(model_error)
 }
 
 #[pymethods]
 impl Model {
-    /// A model from the folder of a pretrained model (with `chat_template.jinja` or `tokenizer_config.json`), or from a file: one
-    /// of these, a `.jinja` file or a GGUF file. `FILE#NAME` is one of several named templates. Nothing is downloaded.
+    /// A model from files. Nothing is downloaded.
     ///
-    /// `cache` is a folder that keeps the results of analyses. `overlay` is the text of an overlay in TOML.
+    /// Args:
+    ///     path: The folder of a pretrained model (with `chat_template.jinja` or `tokenizer_config.json`), or a file: one of these, a
+    ///         `.jinja` file or a GGUF file. `FILE#NAME` is one of several named templates. Raises LoadError if it holds no
+    ///         template, or one that gives no model.
+    ///     cache: A folder that keeps the results of analyses, so that a template is analysed once. It is made if it is missing.
+    ///         The default keeps nothing.
+    ///     overlay: The text of an overlay in TOML, which corrects the spec. The default is the file `NAME.overlay.toml` next to the
+    ///         template, if there is one. Raises LoadError if it does not fit.
     #[staticmethod]
     #[pyo3(signature = (path, *, cache=None, overlay=None))]
     fn from_pretrained(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>, overlay: Option<&str>) -> PyResult<Self> {
         load(py, cache, overlay, |loader| loader.from_pretrained(path))
     }
 
-    /// A model from the text of a chat template. `name` is for messages.
+    /// A model from the text of a chat template.
+    ///
+    /// Args:
+    ///     text: The chat template. Raises LoadError if it has a syntax error, or gives no model.
+    ///     name: The name of the model in messages, and of its spec. The default is `template`.
+    ///     bos_token: The text of `bos_token` in the template. The default is undefined there.
+    ///     eos_token: The text of `eos_token` in the template. The default is undefined there.
+    ///     cache: A folder that keeps the results of analyses, so that a template is analysed once. It is made if it is missing.
+    ///         The default keeps nothing.
+    ///     overlay: The text of an overlay in TOML, which corrects the spec. Raises LoadError if it does not fit.
     #[staticmethod]
     #[pyo3(signature = (text, *, name=None, bos_token=None, eos_token=None, cache=None, overlay=None))]
     fn from_template(
@@ -79,20 +156,34 @@ impl Model {
     }
 
     /// A model from the metadata of a GGUF file. The weights are not read.
+    ///
+    /// Args:
+    ///     path: The file. `FILE#NAME` is one of several named templates. Raises LoadError if it is of another kind, or has no template.
+    ///     cache: A folder that keeps the results of analyses, so that a template is analysed once. It is made if it is missing.
+    ///         The default keeps nothing.
+    ///     overlay: The text of an overlay in TOML, which corrects the spec. Raises LoadError if it does not fit.
     #[staticmethod]
     #[pyo3(signature = (path, *, cache=None, overlay=None))]
     fn from_gguf(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>, overlay: Option<&str>) -> PyResult<Self> {
         load(py, cache, overlay, |loader| loader.from_gguf(path))
     }
 
-    /// A model from the text of a format spec (TOML). It renders nothing.
+    /// A model from the text of a format spec. It has no template, so it renders nothing.
+    ///
+    /// Args:
+    ///     text: The spec in TOML, as `Model.spec` has it. Raises LoadError if it is no spec, or an invalid one.
+    ///     overlay: The text of an overlay in TOML, which corrects the spec. Raises LoadError if it does not fit.
     #[staticmethod]
     #[pyo3(signature = (text, *, overlay=None))]
     fn from_spec(py: Python<'_>, text: &str, overlay: Option<&str>) -> PyResult<Self> {
         load(py, None, overlay, |loader| loader.from_spec(text))
     }
 
-    /// A supported model: the name of its spec, or its id on the Hugging Face Hub. It renders nothing.
+    /// A supported model. It has no template, so it renders nothing.
+    ///
+    /// Args:
+    ///     name: The name of its spec (`qwen_qwen3_0_6b`), or its id on the Hugging Face Hub, with or without the owner
+    ///         (`Qwen/Qwen3-0.6B`). Raises LoadError if it is unknown, and names the nearest.
     #[staticmethod]
     fn known(py: Python<'_>, name: &str) -> PyResult<Self> {
         load(py, None, None, |loader| loader.known(name))
@@ -101,19 +192,19 @@ impl Model {
     /// The name of the model's spec.
     #[getter]
     fn name(&self) -> &str {
-        self.0.name()
+        self.model.name()
     }
 
     /// The format spec: TOML text.
     #[getter]
     fn spec(&self) -> String {
-        self.0.spec().to_toml()
+        self.model.spec().to_toml()
     }
 
     /// `supported`, `partial` or `unsupported`: how much of what the template renders is read.
     #[getter]
     fn status(&self) -> &'static str {
-        match self.0.status() {
+        match self.model.status() {
             Status::Supported => "supported",
             Status::Partial => "partial",
             Status::Unsupported => "unsupported",
@@ -123,34 +214,51 @@ impl Model {
     /// What is missing, one sentence each; empty if the model is supported.
     #[getter]
     fn gaps(&self) -> Vec<String> {
-        self.0.gaps().to_vec()
+        self.model.gaps().to_vec()
     }
 
     /// The text of the template, or None if the model was made from a spec.
     #[getter]
     fn template(&self) -> Option<&str> {
-        self.0.template()
+        self.model.template()
+    }
+
+    /// The variables that the template reads, in alphabetical order: what `render` takes. Empty without a template.
+    #[getter(variables)]
+    fn variable_names(&self) -> Vec<String> {
+        self.variables().map(|names| names.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// Special tokens and markers that a server must keep in the text of an output.
     #[getter]
     fn preserved_tokens(&self) -> Vec<String> {
-        self.0.spec().tokens.preserved.clone()
+        self.model.spec().tokens.preserved.clone()
     }
 
     /// The markers around reasoning: a pair of texts, of which the first is empty if only the end is marked. None if the model
     /// writes no reasoning.
     #[getter]
     fn reasoning_markers(&self) -> Option<(&str, &str)> {
-        let reasoning = &self.0.spec().reasoning;
+        let reasoning = &self.model.spec().reasoning;
         let marked = !(reasoning.start.is_empty() && reasoning.end.is_empty());
         marked.then_some((reasoning.start.as_str(), reasoning.end.as_str()))
     }
 
     /// Renders a conversation as `apply_chat_template` of Hugging Face does. The result is a text; its attribute `turn` says
-    /// what it has of the assistant's turn. Pass it to `parse`, `stream` and `grammar` as `prompt`.
+    /// what it has of the assistant's turn. Pass it to `parse`, `stream` and `grammar` as `prompt`. Raises RenderError if the template
+    /// refuses the conversation, or the model has no template.
     ///
-    /// Other keyword arguments are variables of the template.
+    /// Args:
+    ///     messages: A list of dicts as OpenAI has them, and of `Message` objects, which `parse` and streams return. Raises
+    ///         RequestError if one has no JSON form.
+    ///     tools: The tools that the request offers: a `Tools`, or what it is made of (dicts, functions, pydantic classes, JSON text).
+    ///         The default is none. Raises ToolsError if they cannot be read.
+    ///     thinking: Sets the variable that switches reasoning, whatever its name is. It has no effect if the template has none. The
+    ///         default leaves it to the template.
+    ///     add_generation_prompt: Whether the text ends with the beginning of the assistant's turn.
+    ///     variables: Any other keyword argument is a variable of the template; `Model.variables` lists them. Raises TypeError, with
+    ///         the nearest name, if the template does not read it. What `apply_chat_template` takes and does not show to the
+    ///         template, such as `tokenize`, has no effect.
     #[pyo3(signature = (messages, *, tools=None, thinking=None, add_generation_prompt=true, **variables))]
     fn render<'py>(
         &self,
@@ -161,16 +269,15 @@ impl Model {
         add_generation_prompt: bool,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let messages = json::from_python(messages, "messages", RequestError::new_err)?;
-        if !messages.is_array() {
-            return Err(RequestError::new_err("messages: expected a list of messages"));
-        }
-        let mut conversation = Conversation::new(messages).generation_prompt(add_generation_prompt);
+        let mut conversation = Conversation::new(messages_of(messages)?).generation_prompt(add_generation_prompt);
         if let Some(tools) = tools_of(tools)? {
             conversation = conversation.tools(tools.get().json.clone());
         }
         if let Some(on) = thinking {
             conversation = conversation.thinking(on);
+        }
+        if let Some(variables) = variables.filter(|variables| !variables.is_empty()) {
+            check_variables(self.model.parsed_template().map_err(model_error)?, self.variables()?, variables)?;
         }
         for (name, value) in variables.into_iter().flatten() {
             let name: String = name.extract()?;
@@ -178,23 +285,40 @@ impl Model {
             conversation = conversation.variable(name, value);
         }
         if !add_generation_prompt {
-            let text = py.detach(|| self.0.render(&conversation)).map_err(model_error)?;
+            let text = py.detach(|| self.model.render(&conversation)).map_err(model_error)?;
             return prompt_object(py, &text, "");
         }
-        let prompt = py.detach(|| self.0.prompt(&conversation)).map_err(model_error)?;
+        let prompt = py.detach(|| self.model.prompt(&conversation)).map_err(model_error)?;
         prompt_object(py, prompt.text(), prompt.turn())
     }
 
     /// What a prompt has of the assistant's turn, where only its text is known. `Prompt.turn` knows it better.
+    ///
+    /// Args:
+    ///     prompt: The text of the prompt.
     fn turn_of<'p>(&self, prompt: &'p str) -> &'p str {
-        self.0.turn_of(prompt)
+        self.model.turn_of(prompt)
     }
 
-    /// Parses a whole output: a text, or bytes. Bytes that are not UTF-8 come back as U+FFFD, with a diagnostic. No output makes
-    /// this fail, and no text is lost.
+    /// Parses a whole output. No output makes this fail, and no text is lost.
     ///
-    /// `tool_choice` is that of the request: with `"none"` nothing is a call, and with the name of a tool only calls of this tool
-    /// are. Other calls are broken markup, and so is a second call without `parallel_tool_calls`.
+    /// Args:
+    ///     output: A text, or bytes. Bytes that are not UTF-8 come back as U+FFFD, with a diagnostic.
+    ///     tools: The tools that the request offers: a `Tools`, or what it is made of (dicts, functions, pydantic classes, JSON text).
+    ///         They decide how arguments are typed, and calls of other tools get a diagnostic. The default takes calls of any tool.
+    ///         Raises ToolsError if they cannot be read.
+    ///     thinking: What the prompt was rendered with, if it is not given as `prompt`. The default is not known.
+    ///     prompt: The prompt, a `Prompt` or a text: it may have begun the turn, for example with the marker of reasoning.
+    ///     continue_from: The beginning of the turn that the prompt ends with, if the model continues a message: it is part of the result.
+    ///     tool_choice: That of the request: `"auto"` (the default), `"required"`, `"none"` or
+    ///         `{"type": "function", "function": {"name": …}}`. With `"none"` nothing is a call; with a name, only calls of this tool
+    ///         are. Other calls are broken markup. Raises RequestError if it is none of these.
+    ///     parallel_tool_calls: False makes every call after the first one broken markup.
+    ///     extract_reasoning: False leaves reasoning in the content, with its markers.
+    ///     calls_end_reasoning: False makes a call inside of reasoning part of the reasoning.
+    ///     json_response: Whether the answer is JSON, because the request has a response format: no call is looked for in it.
+    ///     unparsed: Where broken markup goes: `"content"`, or `"separate"` into `Message.unparsed`. Raises RequestError if it is
+    ///         another.
     #[pyo3(signature = (
         output, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
         extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content",
@@ -228,7 +352,7 @@ impl Model {
             unparsed,
             special_tokens: None,
         };
-        let options = known.options(&self.0)?;
+        let options = known.options(&self.model)?;
         let text = if let Ok(text) = output.cast::<PyString>() {
             Chunk::from(text.to_str()?)
         } else if let Ok(bytes) = output.cast::<PyBytes>() {
@@ -237,13 +361,31 @@ impl Model {
             let kind = output.get_type().name()?.to_string();
             return Err(pyo3::exceptions::PyTypeError::new_err(format!("output: expected str or bytes, found {kind}")));
         };
-        let mut message = py.detach(|| self.0.parse(text, &options));
-        message.note_stripped_tokens(unjinja_dynamic::ChatParser::program(self.0.parser()), &options);
-        Ok(Message::new(&self.0, message))
+        let mut message = py.detach(|| self.model.parse(text, &options));
+        message.note_stripped_tokens(unjinja_dynamic::ChatParser::program(self.model.parser()), &options);
+        Ok(Message::new(&self.model, message))
     }
 
-    /// A parser for one turn that arrives in pieces. The options are those of `parse`; with `special_tokens`, a marker that holds
-    /// one of these tokens counts only where it arrives with `push_token(text, special=True)`.
+    /// A parser for one turn that arrives in pieces. The options are those of `parse`.
+    ///
+    /// Args:
+    ///     tools: The tools that the request offers: a `Tools`, or what it is made of (dicts, functions, pydantic classes, JSON text).
+    ///         They decide how arguments are typed, and calls of other tools get a diagnostic. The default takes calls of any tool.
+    ///         Raises ToolsError if they cannot be read.
+    ///     thinking: What the prompt was rendered with, if it is not given as `prompt`. The default is not known.
+    ///     prompt: The prompt, a `Prompt` or a text: it may have begun the turn, for example with the marker of reasoning.
+    ///     continue_from: The beginning of the turn that the prompt ends with, if the model continues a message: it is part of the result.
+    ///     tool_choice: That of the request: `"auto"` (the default), `"required"`, `"none"` or
+    ///         `{"type": "function", "function": {"name": …}}`. With `"none"` nothing is a call; with a name, only calls of this tool
+    ///         are. Other calls are broken markup. Raises RequestError if it is none of these.
+    ///     parallel_tool_calls: False makes every call after the first one broken markup.
+    ///     extract_reasoning: False leaves reasoning in the content, with its markers.
+    ///     calls_end_reasoning: False makes a call inside of reasoning part of the reasoning.
+    ///     json_response: Whether the answer is JSON, because the request has a response format: no call is looked for in it.
+    ///     unparsed: Where broken markup goes: `"content"`, or `"separate"` into `Message.unparsed`. Raises RequestError if it is
+    ///         another.
+    ///     special_tokens: The texts of the tokenizer's special tokens. A marker that holds one of them then counts only where it
+    ///         arrives with `push_token(text, special=True)`. The default takes every text that spells a marker.
     #[pyo3(signature = (
         *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
         extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", special_tokens=None,
@@ -276,13 +418,24 @@ impl Model {
             unparsed,
             special_tokens,
         };
-        Ok(Stream::new(&self.0, &known.options(&self.0)?))
+        Ok(Stream::new(&self.model, &known.options(&self.model)?))
     }
 
-    /// A grammar for constrained sampling, with the schema of each tool in it. `kind` is `"gbnf"` for llama.cpp, `"xgrammar"` for a
-    /// structural tag (vLLM, SGLang), or `"llguidance"` for Lark. `tool_choice`
-    /// is `"auto"`, `"required"`, `"none"` or the name of a tool as `{"type": "function", "function": {"name": …}}`. Without
-    /// tools, calls of any tool are allowed.
+    /// A grammar for constrained sampling, with the schema of each tool in it. Raises GrammarError if the options cannot be met: a call
+    /// is required without tools, a tool is unknown, or no value fits a schema.
+    ///
+    /// Args:
+    ///     tools: The tools that the request offers: a `Tools`, or what it is made of (dicts, functions, pydantic classes, JSON text).
+    ///         Without tools, calls of any tool are allowed. Raises ToolsError if they cannot be read.
+    ///     kind: `"gbnf"` for llama.cpp, `"xgrammar"` for a structural tag (vLLM, SGLang), or `"llguidance"` for Lark. Raises
+    ///         RequestError if it is another.
+    ///     tool_choice: `"auto"` (the default), `"required"`, `"none"` or `{"type": "function", "function": {"name": …}}`. Raises
+    ///         RequestError if it is none of these.
+    ///     parallel_tool_calls: Whether several calls are allowed.
+    ///     thinking: What the prompt was rendered with, if it is not given as `prompt`. The default is not known.
+    ///     prompt: The prompt, a `Prompt` or a text. The grammar begins where it ends.
+    ///     response_schema: A JSON schema for the answer: a dict, or True for any JSON. The default is any text. Raises RequestError if
+    ///         it is no schema.
     #[pyo3(signature = (
         tools=None, kind="gbnf", *, tool_choice=None, parallel_tool_calls=true, thinking=None, prompt=None,
         response_schema=None,
@@ -311,7 +464,7 @@ impl Model {
             options = options.thinking(on);
         }
         if let Some(prompt) = prompt.filter(|prompt| !prompt.is_none()) {
-            options = options.generation_prompt(turn_of(&self.0, prompt)?);
+            options = options.generation_prompt(turn_of(&self.model, prompt)?);
         }
         if let Some(schema) = response_schema.filter(|schema| !schema.is_none()) {
             let schema = json::from_python(schema, "response_schema", RequestError::new_err)?;
@@ -325,23 +478,53 @@ impl Model {
         let tools = tools_of(tools)?;
         let tools = tools.as_ref().map(|tools| &tools.get().tools);
         let grammar = py.detach(|| match tools {
-            Some(tools) => self.0.grammar(tools, &options),
-            None => self.0.grammar_for_any(&options),
+            Some(tools) => self.model.grammar(tools, &options),
+            None => self.model.grammar_for_any(&options),
         });
-        grammar.map(Grammar).map_err(|error| GrammarError::new_err(error.to_string()))
+        grammar.map(Grammar::new).map_err(|error| GrammarError::new_err(error.to_string()))
     }
 
-    /// Makes a response template of the chat template, and tries it with `count` random conversations. `reader` is
-    /// `"transformers"`, `"vllm"` or `"sglang"`: they take different ones. As the command `unjinja export`.
+    /// Makes a response template of the chat template, and tries it with random conversations. As the command `unjinja export`. It
+    /// takes about a second. Raises RequestError if the format is not supported, and LoadError if there is no response template.
     ///
-    /// Takes about a second. Raises if the format is not supported.
+    /// Args:
+    ///     reader: For whom: `"transformers"`, `"vllm"` or `"sglang"`. They take different ones. Raises RequestError if it is another.
+    ///     count: How many random conversations are tried.
+    ///     seed: Where the random conversations begin: the same number gives the same ones.
     #[pyo3(signature = (reader, *, count=200, seed=1))]
     fn export(&self, py: Python<'_>, reader: &str, count: u32, seed: u64) -> PyResult<Export> {
         let dialect = dialect(reader)?;
-        py.detach(|| Export::new(&self.0, dialect, count, seed))
+        py.detach(|| Export::new(&self.model, dialect, count, seed))
     }
 
-    fn __repr__(&self) -> String {
-        format!("Model({}, {})", self.name(), self.status())
+    /// A model never changes, so it is its own copy.
+    fn __copy__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        this
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.name(), &self.model.spec().template.sha256, self.template()).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let make = MAKE.import(py, "unjinja._lib", "_model")?.clone();
+        let tokens = tokens_of(&self.model).cloned().unwrap_or_default();
+        let others = json::to_python(py, &Value::Object(tokens.others))?;
+        Ok((make, (self.spec(), self.template(), tokens.bos, tokens.eos, others).into_pyobject(py)?))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let name = self.name().into_bound_py_any(py)?.repr()?;
+        let template = if self.template().is_some() { "with its template" } else { "without a template" };
+        let gaps = self.gaps();
+        let gaps = if gaps.is_empty() { String::new() } else { format!("; gaps: {}", gaps.join(" ")) };
+        Ok(format!("<unjinja.Model {name}: {}, {template}{gaps}>", self.status()))
     }
 }

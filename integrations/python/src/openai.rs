@@ -13,6 +13,7 @@ use unjinja_server::openai::{
 };
 use unjinja_server::{CallIds, Finish, Usage};
 
+use crate::data::not_copied;
 use crate::error::RequestError;
 use crate::json;
 use crate::turn::{Step, Turn, chunk};
@@ -127,12 +128,19 @@ impl OpenAIChunks {
 
 #[pymethods]
 impl OpenAIChunks {
-    /// More of the model's output. Returns the chunks, often none or one.
+    /// Reads more of the model's output. Returns the chunks, often none or one.
+    ///
+    /// Args:
+    ///     piece: A text, or bytes, cut anywhere.
     fn push<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         dicts(py, &self.step(Step::Push(chunk(piece)?), None))
     }
 
-    /// The model's next token: its text, or its bytes. `special` says whether it is a special token of the tokenizer.
+    /// Reads the model's next token. Returns the chunks, often none or one.
+    ///
+    /// Args:
+    ///     token: Its text, or its bytes.
+    ///     special: Whether it is a special token of the tokenizer. With `special_tokens`, only such a token is a marker.
     #[pyo3(signature = (token, special=false))]
     fn push_token<'py>(
         &self,
@@ -143,9 +151,13 @@ impl OpenAIChunks {
         dicts(py, &self.step(Step::Token(chunk(token)?, special), None))
     }
 
-    /// The output is over. `finish_reason` is what the engine says; it becomes `tool_calls` where the model called a tool.
-    /// `usage` is a dict with `prompt_tokens` and `completion_tokens`, for `include_usage`. A second call writes nothing. A push
-    /// after the end begins another answer, with an id of its own.
+    /// The output is over. A second call writes nothing. A push after the end begins another answer, with an id of its own.
+    ///
+    /// Args:
+    ///     finish_reason: Why it ended, as the engine says it: `"stop"`, `"length"` or `"content_filter"`. It becomes `tool_calls`
+    ///         where the model called a tool. Raises RequestError if it is unknown, or says that the engine gave up.
+    ///     usage: A dict with the numbers `prompt_tokens` and `completion_tokens`, for `include_usage`. Raises RequestError if one is
+    ///         missing.
     #[pyo3(signature = (finish_reason="stop", usage=None))]
     fn finish<'py>(
         &self,
@@ -156,6 +168,14 @@ impl OpenAIChunks {
         let finish = finish_of(finish_reason)?;
         let usage = usage.filter(|usage| !usage.is_none()).map(usage_of).transpose()?;
         dicts(py, &self.step(Step::Finish, Some((&finish, usage))))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(not_copied("OpenAIChunks"))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("OpenAIChunks(model={:?})", self.settings.model)
     }
 }
 

@@ -4,10 +4,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use unjinja_dynamic::{Channel, Event as RustEvent};
 
+use crate::data::{Fields, Reduced, no_list};
+use crate::error::RequestError;
 use crate::event::Event;
 use crate::turn::{Step, Turn};
 
 /// A piece of the output, and the events that it became. The texts of all spans together are the output.
+///
+/// Args:
+///     text: The piece of the output, as the model wrote it.
+///     events: What it became, a list of `Event`.
+///     channel: What is read after it: `"reasoning"`, `"content"` or None.
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct Span {
     /// The piece of the output, as the model wrote it. Empty for an event that no text causes.
@@ -20,17 +27,52 @@ pub(crate) struct Span {
     channel: Option<&'static str>,
 }
 
+impl Span {
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
+        let fields = Fields::new(py, "Span").needed("text", &self.text)?;
+        fields.optional("events", self.events(py), no_list(py))?.or_none("channel", self.channel)
+    }
+}
+
 #[pymethods]
 impl Span {
+    #[new]
+    #[pyo3(signature = (text, events=Vec::new(), channel=None), text_signature = "(text, events=(), channel=None)")]
+    fn made(text: Py<PyString>, events: Vec<Py<Event>>, channel: Option<&str>) -> PyResult<Self> {
+        let known = [Channel::Reasoning, Channel::Content].map(|channel| channel_name(Some(channel)));
+        let channel = match channel {
+            None => None,
+            Some(name) => known.into_iter().find(|known| *known == Some(name)).ok_or_else(|| {
+                RequestError::new_err(format!("channel: {name:?} is unknown; use \"reasoning\", \"content\" or None"))
+            })?,
+        };
+        Ok(Self { text, events, channel })
+    }
+
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: (&'static str, &'static str, &'static str) = ("text", "events", "channel");
+
     /// The events: at most one piece of text, or what happened at a marker. Empty for markup.
     #[getter]
     fn events(&self, py: Python<'_>) -> Vec<Py<Event>> {
         self.events.iter().map(|event| event.clone_ref(py)).collect()
     }
 
+    fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
+        self.fields(py)?.equal(&other.fields(py)?)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        self.fields(py)?.hash()
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let events = self.events(py).into_pyobject(py)?;
-        Ok(format!("Span({}, {})", self.text.bind(py).repr()?, events.repr()?))
+        self.fields(py)?.repr()
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        this.get().fields(this.py())?.reduced(this.get_type())
     }
 }
 

@@ -7,6 +7,7 @@ use pyo3::types::PyBytes;
 use unjinja_dynamic::{Model, Options};
 use unjinja_server::CallIds;
 
+use crate::data::not_copied;
 use crate::event::Event;
 use crate::json;
 use crate::message::Message;
@@ -41,13 +42,19 @@ impl Stream {
 
 #[pymethods]
 impl Stream {
-    /// More of the model's output, cut anywhere: a text, or bytes. Returns the events, often none or one.
+    /// Reads more of the model's output. Returns the events, often none or one.
+    ///
+    /// Args:
+    ///     piece: A text, or bytes, cut anywhere, also inside a marker or a character.
     fn push(&self, py: Python<'_>, piece: &Bound<'_, PyAny>) -> PyResult<Vec<Event>> {
         self.events(py, Step::Push(chunk(piece)?))
     }
 
-    /// The model's next token: its text, or its bytes, because many tokens end inside a character. `special` says whether it is a
-    /// special token of the tokenizer.
+    /// Reads the model's next token. Returns the events, often none or one.
+    ///
+    /// Args:
+    ///     token: Its text, or its bytes, because many tokens end inside a character.
+    ///     special: Whether it is a special token of the tokenizer. With `special_tokens`, only such a token is a marker.
     #[pyo3(signature = (token, special=false))]
     fn push_token(&self, py: Python<'_>, token: &Bound<'_, PyAny>, special: bool) -> PyResult<Vec<Event>> {
         self.events(py, Step::Token(chunk(token)?, special))
@@ -61,10 +68,13 @@ impl Stream {
     /// As `push`, with the text of the output that each event comes from: for a server that passes on parts of the output as they
     /// were written. One stream is used with this method or with `push`, not with both.
     ///
+    /// Args:
+    ///     piece: A text, cut anywhere.
+    ///
     /// >>> from unjinja import Model
     /// >>> stream = Model.known("qwen_qwen3_0_6b").stream()
     /// >>> stream.push_spans("<think>\nHm.\n</think>\n\nYes")
-    /// [Span('<think>\n', []), Span('Hm.', [Event.Reasoning('Hm.')]), Span('\n</think>\n\n', []), Span('Yes', [Event.Content('Yes')])]
+    /// [Span('<think>\n'), Span('Hm.', events=[Event.Reasoning('Hm.')], channel='reasoning'), Span('\n</think>\n\n', channel='content'), Span('Yes', events=[Event.Content('Yes')], channel='content')]
     fn push_spans(&self, py: Python<'_>, piece: &str) -> PyResult<Vec<Span>> {
         spans(py, &self.0, piece, false)
     }
@@ -99,10 +109,18 @@ impl Stream {
         json::to_python(py, &serde_json::json!({"reasoning": counts.reasoning, "content": counts.content}))
     }
 
-    /// Writes what this stream reads as OpenAI's chunks. `model` is the name in the chunks; `reasoning` is the name of the field
-    /// for reasoning; `close_arguments` completes the arguments of a call that was cut short; `call_ids` are the ids of the earlier
-    /// calls in the conversation, in order: new ones differ from them, and ids that count continue there. `id` and `created` are of
-    /// the first answer; another one, after `reset` or after the end, has its own.
+    /// Writes what this stream reads as OpenAI's `chat.completion.chunk` dicts.
+    ///
+    /// Args:
+    ///     model: The name of the model in the chunks. The default is the name of the spec.
+    ///     id: The id of the first answer. The default is a random one. Another answer, after `reset` or after the end, has its own.
+    ///     created: When the first answer was begun, in seconds since 1970. The default is now.
+    ///     reasoning: The field for reasoning: `"reasoning_content"` or `"reasoning"`. Raises RequestError if it is another.
+    ///     include_usage: Whether the last chunk says how many tokens were used; see `OpenAIChunks.finish`.
+    ///     diagnostics: Whether chunks have a field `diagnostics`, which OpenAI does not know.
+    ///     close_arguments: Whether the arguments of a call that was cut short are completed, so that they are JSON.
+    ///     call_ids: The ids of the earlier calls in the conversation, in order. New ids differ from them, and ids that count
+    ///         continue from them. The default is none.
     #[pyo3(signature = (
         *, model=None, id=None, created=None, reasoning="reasoning_content", include_usage=false, diagnostics=false,
         close_arguments=false,
@@ -132,9 +150,16 @@ impl Stream {
         Ok(OpenAIChunks::new(Arc::clone(&self.0), settings, id, created, call_ids.unwrap_or_default()))
     }
 
-    /// The events of the pieces that an asynchronous iterator gives: `async for event in stream.read(pieces)`.
+    /// Reads an output that arrives asynchronously, to its end: `async for event in stream.read(pieces)`.
+    ///
+    /// Args:
+    ///     pieces: An asynchronous iterator of texts or bytes.
     fn read<'py>(this: &Bound<'py, Self>, pieces: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("unjinja._read")?.getattr("read")?.call1((this, pieces))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(not_copied("Stream"))
     }
 
     fn __repr__(&self) -> String {

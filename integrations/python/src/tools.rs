@@ -1,28 +1,47 @@
 //! The tools that a request offers.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use serde_json::Value;
 use unjinja_dynamic::Tools as RustTools;
 
+use crate::data::{Fields, Reduced};
 use crate::error::ToolsError;
 use crate::json;
 
-/// Tools that were read once and are used many times.
+/// Tools that were read once and are used many times. Every argument `tools` takes one, or what it is made of.
 ///
 /// >>> from unjinja import Tools
-/// >>> tools = Tools([{"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}])
-/// >>> len(tools), tools.names
-/// (1, ['now'])
+/// >>> def now(zone: str = "UTC") -> str:
+/// ...     """Tells the time.
+/// ...
+/// ...     Args:
+/// ...         zone: The name of the time zone.
+/// ...     """
+/// >>> tools = Tools([now, {"type": "function", "function": {"name": "stop", "parameters": {"type": "object"}}}])
+/// >>> len(tools), tools.names, tools.to_list()[0]["function"]["parameters"]["properties"]
+/// (2, ['now', 'stop'], {'zone': {'type': 'string', 'description': 'The name of the time zone.'}})
+///
+/// Args:
+///     tools: A tool, a list of tools, or OpenAI's list of tools as JSON text. A tool is a dict as OpenAI has it, a function with
+///         type hints (its docstring describes it and, in a section `Args:`, its parameters), a pydantic class, a dataclass or a
+///         TypedDict (its docstring describes it, its fields are the parameters), or a `Tools`. Raises ToolsError, with the place
+///         in the list or the name of the parameter, if one cannot be read.
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct Tools {
     pub(crate) tools: RustTools,
     /// The list as it was given, for the template.
-    pub(crate) json: serde_json::Value,
+    pub(crate) json: Value,
+    /// The text that a template is likely to write of it. Equal tools have the same.
+    text: String,
 }
 
 #[pymethods]
 impl Tools {
-    /// Reads OpenAI's list of tools: a list of dicts, or JSON text.
     #[new]
     fn new(tools: &Bound<'_, PyAny>) -> PyResult<Self> {
         let json = if let Ok(text) = tools.cast::<PyString>() {
@@ -31,10 +50,11 @@ impl Tools {
                 ToolsError::new_err(format!("tools: this text is no JSON: {error}; pass a list of dicts, or its JSON"))
             })?
         } else {
-            json::from_python(tools, "tools", ToolsError::new_err)?
+            json::from_python(&described(tools)?, "tools", ToolsError::new_err)?
         };
         let tools = RustTools::from_openai(&json).map_err(|error| ToolsError::new_err(error.to_string()))?;
-        Ok(Self { tools, json })
+        let text = json.to_string();
+        Ok(Self { tools, json, text })
     }
 
     /// The names, in the order of the list.
@@ -43,13 +63,43 @@ impl Tools {
         self.tools.iter().map(|tool| tool.name.as_str()).collect()
     }
 
+    /// OpenAI's list of tools: a list of dicts, as it is handed to the template.
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.json)
+    }
+
     fn __len__(&self) -> usize {
         self.tools.iter().count()
     }
 
-    fn __repr__(&self) -> String {
-        format!("Tools({})", self.names().join(", "))
+    fn __eq__(&self, other: &Self) -> bool {
+        self.text == other.text
     }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.text.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Fields::new(py, "Tools").needed("tools", self.to_list(py)?)?.repr()
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        Fields::new(this.py(), "Tools").needed("tools", &this.get().text)?.reduced(this.get_type())
+    }
+}
+
+/// Tools with a schema in place of each function and class. Lists of dicts, which most tools are, stay as they are.
+fn described<'py>(tools: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let is_dict = |item: PyResult<Bound<'py, PyAny>>| item.is_ok_and(|item| item.is_instance_of::<PyDict>());
+    let is_list = tools.is_instance_of::<PyList>() || tools.is_instance_of::<PyTuple>();
+    if is_list && tools.try_iter()?.all(is_dict) {
+        return Ok(tools.clone());
+    }
+    static DESCRIBE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    DESCRIBE.import(tools.py(), "unjinja._schema", "described")?.call1((tools,))
 }
 
 /// The tools of an argument: `None`, a `Tools`, or what its constructor takes.

@@ -9,6 +9,10 @@ class Prompt(str):
     >>> prompt = Prompt("<user>Hello<assistant>", "<assistant>")
     >>> prompt.turn
     '<assistant>'
+
+    Args:
+        text: The whole prompt.
+        turn: Its end, from the beginning of the assistant's turn on. Empty if the turn has not begun.
     """
 
     turn: str

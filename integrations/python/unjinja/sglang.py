@@ -61,9 +61,12 @@ def register() -> None:
 
 
 def use(model: Model | str | os.PathLike[str] | None) -> None:
-    """Uses this model, or the template at this path, instead of the template of the tokenizer, in this process. `None` ends that.
+    """Uses another model than that of the tokenizer's chat template, in this process.
 
-    A server has several processes; for a server, set the environment variable `UNJINJA_TEMPLATE` to the path.
+    A server has several processes; for a server, set the environment variable `UNJINJA_TEMPLATE` to the path of a template.
+
+    Args:
+        model: A model, or the path of a template. None ends that.
     """
     global _chosen
     _chosen = model if model is None or isinstance(model, Model) else Model.from_pretrained(model)
