@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
+import enum
 import json
 import os
 import pickle
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Optional
 
 import pytest
 from shared import CORPUS, TEMPLATES, TOOLS, WEATHER, load, need_corpus, turns_of
 
-from unjinja import LoadError, Model, RequestError
+from unjinja import LoadError, Model, RequestError, Tools
 
 if os.environ.get("UNJINJA_TRANSFORMERS") == "required":
     import transformers
@@ -263,3 +264,71 @@ def test_streams_of_transformers_work_with_an_exported_template() -> None:
     events = [event for at in range(0, len(CALL), 5) for event in parser.feed(CALL[at : at + 5])]
     message, last = parser.finalize()
     assert message["tool_calls"] and events + last
+
+
+class Unit(enum.Enum):
+    """A unit."""
+
+    CELSIUS = "c"
+    KELVIN = 1.5
+
+
+def test_functions_have_the_schema_of_transformers() -> None:
+    """So a prompt with them is the one of `apply_chat_template`."""
+    from transformers.utils import get_json_schema
+
+    def search(query: str, limit: int, exact: bool = False, scores: list[float] | None = None) -> list[str]:
+        """Searches documents.
+
+        The words may be in any order.
+
+        Args:
+            query: The words,
+                in any language.
+            limit: How many at most.
+            exact: Whether case counts.
+            scores: The scores.
+
+        Returns:
+            The titles.
+        """
+        return []
+
+    def paint(colour: Literal["red", "blue"], where: dict[str, int], depth: int | str, how: Optional[Literal[1, 2]] = None) -> None:
+        """
+        Paints.
+
+        Args:
+            colour: The colour. (choices: ["red", "blue"])
+            where: The place.
+            depth: How deep.
+            how: The way.
+        """
+
+    def shapes(pair: tuple[int, str], nothing: Any, either: list[int] | str | None, plain: list, table: dict) -> Any:  # type: ignore[type-arg]
+        """Shapes.
+
+        Args:
+            pair: Two.
+            nothing: Anything.
+            either: One of them.
+            plain: Values.
+            table: Members.
+        """
+
+    def values(unit: Unit, mixed: Literal["a", 1, None], same: list | tuple | None, keys: dict[int, str], back: Optional[Unit] = None) -> Path:  # type: ignore[type-arg]
+        """Values.
+
+        Args:
+            unit: The unit.
+            mixed: One of three.
+            same: One type of JSON.
+            keys: Numbers.
+            back: The unit again.
+        """
+        return Path()
+
+    for function in (search, paint, shapes, values):
+        (ours,) = Tools(function).to_list()
+        # As texts: a template prints the keys in their order.
+        assert json.dumps(ours) == json.dumps(get_json_schema(function))

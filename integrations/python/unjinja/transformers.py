@@ -22,16 +22,17 @@ __all__ = ["Attached", "attach", "message_of"]
 class Attached:
     """What `attach` did. As a text, it is a sentence for people.
 
-    `how` is `"template"` if `tokenizer.response_template` was set, and `"parser"` if `tokenizer.parse_response` is ours now.
+    Args:
+        how: `"template"` if `tokenizer.response_template` was set, and `"parser"` if `tokenizer.parse_response` is ours now.
+        model: The model that was made of the chat template.
+        losses: What a response template would lose. Empty if nothing is lost, or if it was not asked.
+        notes: What the user of a response template should know.
     """
 
     how: Literal["template", "parser"]
     model: Model
-    """The model that was made of the chat template."""
     losses: list[Loss]
-    """What a response template would lose. Empty if nothing is lost, or if it was not asked."""
     notes: list[str]
-    """What the user of a response template should know."""
 
     def __init__(self, how: Literal["template", "parser"], model: Model, losses: list[Loss], notes: list[str]) -> None:
         self.how, self.model, self.losses, self.notes = how, model, losses, notes
@@ -66,11 +67,13 @@ def attach(
     If a response template can express the format, it becomes `tokenizer.response_template`: `save_pretrained` stores it, and
     streaming with `get_response_parser` works. If it would lose something, `parse_response` of this tokenizer is replaced by ours,
     which takes the same arguments and returns the same dicts, and a response template that the tokenizer had is taken away.
-    `how="template"` and `how="parser"` decide it.
 
-    `tokenizer` may be fast or slow, or a processor that has a tokenizer. `chat_template` is the text or the name of a template, if it
-    is not the tokenizer's default; `model` is used instead of one made of the template. `count` is how many random conversations are
-    tried with the response template.
+    Args:
+        tokenizer: A tokenizer, fast or slow, or a processor that has one.
+        how: `"auto"` (the default) decides as above; `"template"` and `"parser"` decide it.
+        chat_template: The text or the name of a template, if it is not the tokenizer's default.
+        model: Is used instead of one made of the template.
+        count: How many random conversations are tried with the response template.
 
     Raises LoadError if the chat template gives no model, and RequestError if there is none or an argument is wrong.
     """
@@ -103,7 +106,11 @@ def attach(
 
 def message_of(message: Message) -> dict[str, Any]:
     """A message in the form of transformers: empty fields are left out, and arguments are values and not text. Arguments that
-    are no JSON even when they are completed stay text."""
+    are no JSON even when they are completed stay text.
+
+    Args:
+        message: What `Model.parse` or a stream returned.
+    """
     result: dict[str, Any] = {"role": "assistant"}
     if message.reasoning_content:
         result["reasoning_content"] = message.reasoning_content
@@ -149,7 +156,7 @@ class _ParseResponse:
             prompts = prompts * len(outputs)
         elif len(prompts) != len(outputs):
             raise ValueError(f"there are {len(outputs)} responses and {len(prompts)} prefixes; pass one prefix, or one for each response")
-        offered = _tools(tools)
+        offered = Tools(tools) if tools else None
         messages = [
             message_of(self.model.parse(output, tools=offered, prompt=prompt or None))
             for output, prompt in zip(outputs, prompts, strict=True)
@@ -168,30 +175,9 @@ class _ParseResponse:
     def __deepcopy__(self, memo: dict[int, Any]) -> _ParseResponse:
         return _ParseResponse(copy.deepcopy(self.tokenizer, memo), self.model)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"tokenizer": self.tokenizer, "spec": self.model.spec}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.tokenizer, self.model = state["tokenizer"], Model.from_spec(state["spec"])
-
 
 def _is_empty_list(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and not value
-
-
-def _tools(tools: Sequence[dict[str, Any] | Callable[..., Any]] | None) -> Tools | None:
-    """The tools as transformers takes them: functions become their schemas."""
-    if not tools:
-        return None
-    listed: list[Any] = []
-    for tool in tools:
-        if callable(tool):
-            from transformers.utils import get_json_schema
-
-            listed.append(get_json_schema(tool))
-        else:
-            listed.append(tool if "function" in tool else {"type": "function", "function": tool})
-    return Tools(listed)
 
 
 def _template(tokenizer: Any, owner: Any, wanted: str | None) -> str | None:
