@@ -41,12 +41,12 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     reasoning.switch = switch;
     if let Some(turns) = &o.calls
         && content.mode == ContentMode::Plain
-        && let Some((start, end)) = calls::around::wrapper_beside_calls(turns, &opening.start, &reasoning)
+        && let Some((start, end)) = calls::around::wrapper_with_calls(turns, &opening.start, &reasoning)
     {
         content = Content { mode: ContentMode::WrappedWithCalls, start, end, ..content };
     }
-    let (start, begun, end) = (opening.start.clone(), opening.begun.clone(), answer.end.clone());
-    let frame = Frame { start, end, begun, reasoning, content };
+    let (start, prompted_header, end) = (opening.start.clone(), opening.prompted_header.clone(), answer.end.clone());
+    let frame = Frame { start, end, prompted_header, reasoning, content };
     let mut gaps = Vec::new();
     let (mut tools, mut alternatives) = (Tools::default(), BTreeMap::new());
     if let Some(turns) = &o.calls {
@@ -54,7 +54,7 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
             Ok(found) => tools = found,
             Err(gap) => gaps.push(gap),
         }
-        if let Some((start, end)) = calls::around::frame_beside_calls(turns, &frame, &tools) {
+        if let Some((start, end)) = calls::around::frame_with_calls(turns, &frame, &tools) {
             for (key, text) in [(MarkerKey::ContentStart, start), (MarkerKey::ContentEnd, end)] {
                 if !text.trim().is_empty() {
                     alternatives.insert(key, vec![text]);

@@ -35,14 +35,13 @@ impl Candidate {
         Self { spec, gaps, refused, wrong }
     }
 
-    /// How bad it is, worst first: refused, loses answers, number of failed conversations, number of gaps. The least rank wins.
-    fn rank(&self) -> (bool, bool, usize, usize) {
-        let failed: usize = self.wrong.0.values().map(|tally| tally.failed).sum();
-        (!self.refused.is_empty(), self.wrong.mostly(Kind::is_answer), failed, self.gaps.len())
-    }
-
-    fn is_right(&self) -> bool {
-        self.rank() == (false, false, 0, 0)
+    fn rank(&self) -> Rank {
+        Rank {
+            refused: !self.refused.is_empty(),
+            loses_answers: self.wrong.mostly(Kind::is_answer),
+            failed: self.wrong.0.values().map(|tally| tally.failed).sum(),
+            gaps: self.gaps.len(),
+        }
     }
 
     /// Whether its parser reads most conversations of every kind without calls.
@@ -62,6 +61,24 @@ impl Candidate {
         }
         spec
     }
+}
+
+/// How bad a candidate is. The candidate with the least rank wins. The fields are compared in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// No parser can be made from it.
+    refused: bool,
+    /// Its parser loses more than half of the answers of some kind.
+    loses_answers: bool,
+    /// The number of conversations that are not read back.
+    failed: usize,
+    /// The number of gaps.
+    gaps: usize,
+}
+
+impl Rank {
+    /// Nothing is wrong.
+    const PERFECT: Self = Self { refused: false, loses_answers: false, failed: 0, gaps: 0 };
 }
 
 /// How many of the smallest conversations of a kind were read back wrongly.
@@ -120,7 +137,7 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
         if better {
             best = Some(candidate);
         }
-        if best.as_ref().is_some_and(Candidate::is_right) {
+        if best.as_ref().is_some_and(|best| best.rank() == Rank::PERFECT) {
             break;
         }
     }

@@ -18,7 +18,7 @@ use unjinja_runtime::abi_3::{
 use unjinja_spec::MarkerKey;
 
 use crate::error::LowerProblem;
-use crate::plan::{self, Literal, Plan, Role};
+use crate::plan::{self, HoleRole, Literal, Plan, Role};
 use graph::{Closure, Continuation, Edge, Graph};
 
 /// The states of a plan, and those with a special meaning.
@@ -116,8 +116,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
     };
     let content = text(&builder, Channel::Content).map(|hole| builder.state(Key::Hole(hole)));
     let reasoning = text(&builder, Channel::Reasoning).map(|hole| builder.state(Key::Hole(hole)));
-    // The last of these holes reads broken calls; the others read text after a call. `lower` adds that one last.
-    let unparsed = builder.graph.holes.iter().rposition(|hole| hole.reads == Hole::Text(Channel::Unparsed));
+    let unparsed = builder.graph.holes.iter().position(|hole| hole.role == HoleRole::BrokenCall);
     let unparsed = unparsed.map(|hole| builder.state(Key::Hole(hole)));
     let opened = builder.graph.edges.iter().flatten().find_map(|(edge, to)| match edge {
         Edge::Action(Action::OpenReasoning) => Some(*to),
@@ -222,7 +221,7 @@ impl Builder {
     fn exits_of(&self, hole: usize) -> Vec<Continuation> {
         let closure = self.graph.closure(self.targets[hole], self.last);
         let mut literals = closure.literals.clone();
-        let plan::Hole { reads, until, openers } = &self.graph.holes[hole];
+        let plan::Hole { reads, until, openers, .. } = &self.graph.holes[hole];
         if let Hole::Text(_) = reads {
             literals.retain(|(_, literal, _)| {
                 let literal = &self.graph.literals[*literal];

@@ -18,7 +18,7 @@ use unjinja_runtime::Channel;
 use unjinja_runtime::abi_3::{Action, Hole, InText, Origin};
 use unjinja_spec::{ContentMode, END_OF_TEXT, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
-use crate::plan::{self, Expr, Literal, Openers, Plan, Role};
+use crate::plan::{self, Expr, HoleRole, Literal, Openers, Plan, Role};
 use build::{is_empty, is_tag, literal, marker, sequence, tolerated};
 use source::Source;
 use stray::leftovers;
@@ -36,7 +36,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
             until.push(Role::CallOpen);
         }
         let openers = Openers::NotLeading;
-        let hole = Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Reasoning), until, openers });
+        let hole = Expr::Hole(text_hole(Channel::Reasoning, until, openers));
         let close = sequence(vec![
             marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
             Expr::Action(Action::CloseReasoning),
@@ -57,11 +57,11 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
             ]));
         }
     }
-    let calls = (spec.tools.format != ToolFormat::None).then(|| calls(spec));
+    let calls = calls(spec);
     let answer = |openers| {
         let until =
             vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::Fence];
-        Expr::Hole(plan::Hole { reads: Hole::Text(Channel::Content), until, openers })
+        Expr::Hole(text_hole(Channel::Content, until, openers))
     };
     // The state of answer text is that of the first of these holes.
     parts.push(answer(Openers::Any));
@@ -73,15 +73,21 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         parts.push(sequence(start));
         parts.push(sequence(vec![marker(spec, MarkerKey::ContentEnd, Role::ContentWrapper)]));
     }
+    let has_calls = calls.is_some();
     if let Some(calls) = calls {
         parts.push(sequence(vec![calls, leftovers(spec), Expr::Action(Action::EndCalls)]));
     }
     parts.extend(stray::markers(spec));
     parts.push(fence::code(spec));
-    if spec.tools.format != ToolFormat::None {
+    if has_calls {
         parts.push(stray::broken_call(spec));
     }
     Plan { turn: sequence(vec![repeated_start(spec), first, Expr::Choice(parts).repeated(), turn_end(spec)]) }
+}
+
+/// Text of a channel, up to a literal with one of these roles.
+fn text_hole(channel: Channel, until: Vec<Role>, openers: Openers) -> plan::Hole {
+    plan::Hole { reads: Hole::Text(channel), until, openers, role: HoleRole::InOrder }
 }
 
 /// Whether a call may open with a marker that counts only before a text.
@@ -140,10 +146,11 @@ fn turn_end(spec: &Source<'_>) -> Expr {
     sequence(vec![end, tails])
 }
 
-/// All calls of a turn.
-fn calls(spec: &Source<'_>) -> Expr {
+/// All calls of a turn. `None` if the format has no calls.
+fn calls(spec: &Source<'_>) -> Option<Expr> {
     match spec.tools.format {
-        ToolFormat::JsonNative => native::calls(spec),
-        _ => tagged::calls(spec),
+        ToolFormat::None => None,
+        ToolFormat::JsonNative => Some(native::calls(spec)),
+        ToolFormat::TagWithJson | ToolFormat::TagWithTagged | ToolFormat::CallExpression => Some(tagged::calls(spec)),
     }
 }

@@ -112,6 +112,17 @@ pub struct Hole {
     pub until: Vec<Role>,
     /// The markers with which a call opens in the text.
     pub openers: Openers,
+    /// How a parser comes here.
+    pub role: HoleRole,
+}
+
+/// How a parser comes to a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoleRole {
+    /// It has read what comes before it in the turn.
+    InOrder,
+    /// It gave up a call. What is left of that call is read here.
+    BrokenCall,
 }
 
 /// The markers with which a call opens in a text.
@@ -138,6 +149,6 @@ impl Openers {
 
 impl From<program::Hole> for Hole {
     fn from(reads: program::Hole) -> Self {
-        Self { reads, until: Vec::new(), openers: Openers::Any }
+        Self { reads, until: Vec::new(), openers: Openers::Any, role: HoleRole::InOrder }
     }
 }

@@ -144,7 +144,7 @@ fn split_end(o: &Observed, after: &str, start: &str, content: &Content) -> (Stri
     if content.mode != ContentMode::AlwaysWrapped {
         return (String::new(), end.to_owned());
     }
-    if let Some(closer) = closer_beside_calls(o, end) {
+    if let Some(closer) = closer_with_calls(o, end) {
         let (closer, end) = end.split_at(closer);
         return (closer.to_owned(), end.to_owned());
     }
@@ -162,7 +162,7 @@ fn split_end(o: &Observed, after: &str, start: &str, content: &Content) -> (Stri
 }
 
 /// The length of what follows an answer whether or not calls come after it, if that is a part of `end`, with whole tags.
-fn closer_beside_calls(o: &Observed, end: &str) -> Option<usize> {
+fn closer_with_calls(o: &Observed, end: &str) -> Option<usize> {
     let turn = o.calls.as_ref()?.after_answer.as_ref()?;
     let content = turn.only(Part::Content)?;
     let common = &end[..text::common_prefix(end, &turn.text[content.end..])];

@@ -7,8 +7,8 @@ use unjinja_spec::{Content, Reasoning};
 pub(crate) struct Frame {
     pub start: String,
     pub end: String,
-    /// What opens each part of the turn, if the turn consists of several messages.
-    pub begun: String,
+    /// What opens each message of the turn, if the turn consists of several: see `Opening::prompted_header`.
+    pub prompted_header: String,
     pub reasoning: Reasoning,
     pub content: Content,
 }

@@ -18,7 +18,7 @@ pub(crate) struct Opening {
     pub start: String,
     /// The beginning of the header of each message that `add_generation_prompt` already writes (gpt-oss:
     /// `<|start|>assistant`). It does not belong to the start of the turn.
-    pub begun: String,
+    pub prompted_header: String,
     pub reasoning: Reasoning,
     /// Reasoning as a render shows it; `None` if no render does.
     pub shown: Option<Shown>,
@@ -80,7 +80,7 @@ pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
     let shown = shown.and_then(|reasoned| Shown::of(reasoned, o));
     let before = o.answer.lead();
     let mut start = common_start(o, shown.as_ref()).to_owned();
-    let begun = start.split_off(start.len() - repeated(o, &start));
+    let prompted_header = start.split_off(start.len() - repeated(o, &start));
     let mut reasoning = shown.as_ref().map(|shown| markers(shown, &start)).unwrap_or_default();
     // Some templates begin every turn with the marker that opens reasoning, also turns without reasoning.
     let opener = reasoning.start.trim();
@@ -115,7 +115,7 @@ pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
         reasoning = hidden;
         start.truncate(cut);
     }
-    Opening { start, begun, reasoning, shown }
+    Opening { start, prompted_header, reasoning, shown }
 }
 
 /// The opening marker of reasoning at the end of a prompt to which `add_generation_prompt` adds nothing.

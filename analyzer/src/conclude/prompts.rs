@@ -11,11 +11,13 @@ pub(crate) fn prompts(o: &Observed, opening: &Opening, reasoning: &Reasoning) ->
     let switch = switch(o, reasoning);
     let is_of = |prompt: &&Prompt| prompt.switch.as_ref().is_none_or(|(name, _)| *name == switch);
     let found = o.prompts.iter().filter(is_of).map(|prompt| {
-        let text = begun(prompt, reasoning);
+        let text = prompted_part(prompt, reasoning);
         let rest = text.split_once(opening.start.as_str()).map_or(text, |(_, rest)| rest);
         let starts_in = match opens_reasoning(rest, reasoning) {
             true => Channel::Reasoning,
-            false if !opening.begun.is_empty() && prompt.text.ends_with(&opening.begun) => Channel::Marker,
+            false if !opening.prompted_header.is_empty() && prompt.text.ends_with(&opening.prompted_header) => {
+                Channel::Marker
+            }
             false => Channel::Content,
         };
         let thinking = prompt.switch.as_ref().map(|(_, on)| *on);
@@ -24,9 +26,9 @@ pub(crate) fn prompts(o: &Observed, opening: &Opening, reasoning: &Reasoning) ->
     (found.collect(), switch)
 }
 
-/// What a prompt has of the turn: what `add_generation_prompt` adds. Where it adds nothing, the markers of reasoning at the end
-/// of the prompt say in which state it leaves the model.
-fn begun<'p>(prompt: &'p Prompt, reasoning: &Reasoning) -> &'p str {
+/// The part of the turn that a prompt writes: what `add_generation_prompt` adds. Where it adds nothing, the markers of
+/// reasoning at the end of the prompt say in which state it leaves the model.
+fn prompted_part<'p>(prompt: &'p Prompt, reasoning: &Reasoning) -> &'p str {
     if !prompt.adds_nothing() {
         return &prompt.text;
     }
@@ -39,8 +41,10 @@ fn begun<'p>(prompt: &'p Prompt, reasoning: &Reasoning) -> &'p str {
 fn switch(o: &Observed, reasoning: &Reasoning) -> String {
     let marks = [reasoning.start.trim(), reasoning.end.trim()];
     let marked = |text: &str| marks.iter().any(|mark| !mark.is_empty() && text.contains(mark));
-    let named =
-        o.prompts.iter().filter_map(|prompt| Some((prompt.switch.as_ref()?.0.as_str(), begun(prompt, reasoning))));
+    let named = o
+        .prompts
+        .iter()
+        .filter_map(|prompt| Some((prompt.switch.as_ref()?.0.as_str(), prompted_part(prompt, reasoning))));
     let found = named.into_iter().find(|(_, text)| marked(text));
     found.map_or_else(|| reasoning.switch.clone(), |(name, _)| name.to_owned())
 }

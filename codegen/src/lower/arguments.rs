@@ -22,11 +22,11 @@ const AFTER_VALUE: [MarkerKey; 4] =
 /// One argument: its name and its value.
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
     let prefix = marker(spec, MarkerKey::ArgumentNamePrefix, Role::Inner);
-    sequence(vec![prefix, hole(Hole::ArgumentName), behind_name(spec)])
+    sequence(vec![prefix, hole(Hole::ArgumentName), after_name(spec)])
 }
 
 /// The rest of an argument, after its name.
-pub(super) fn behind_name(spec: &Source<'_>) -> Expr {
+pub(super) fn after_name(spec: &Source<'_>) -> Expr {
     let tools = &spec.tools;
     let arguments = &tools.arguments;
     let inner = |key| marker(spec, key, Role::Inner);

@@ -1,13 +1,14 @@
 //! Code fences of Markdown in an answer. Calls in them are examples.
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{Action, Hole};
+use unjinja_runtime::abi_3::Action;
 use unjinja_spec::{MarkerKey, ToolFormat};
 
 use super::build::tolerated;
 use super::lenient::is_announced;
 use super::source::Source;
-use crate::plan::{self, Expr, Openers, Role};
+use super::text_hole;
+use crate::plan::{Expr, Openers, Role};
 
 /// The line that opens or closes a fence begins with it.
 const FENCE: &str = "```";
@@ -22,7 +23,7 @@ pub(super) fn code(spec: &Source<'_>) -> Expr {
     let fence = |role| Expr::Literal(tolerated(MarkerKey::CodeFence, FENCE, role));
     let until =
         vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::FenceEnd];
-    let hole = plan::Hole { reads: Hole::Text(Channel::Content), until, openers: Openers::Tokens };
+    let hole = Expr::Hole(text_hole(Channel::Content, until, Openers::Tokens));
     let close = Expr::Sequence(vec![fence(Role::FenceEnd), Expr::Action(Action::CloseFence)]);
-    Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), Expr::Hole(hole), close.optional()])
+    Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close.optional()])
 }

@@ -85,8 +85,8 @@ pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {
             tokens.push(token);
         }
     }
-    let behind_token = || tokens.iter().map(|token| Expr::Sequence(vec![part(token), word()]));
-    let behind_blank = std::iter::once(own.clone()).chain(behind_token()).chain([word()]);
-    let blank = Expr::Sequence(vec![part(" "), Expr::Choice(behind_blank.collect())]);
-    Expr::Choice(std::iter::once(own.clone()).chain(behind_token()).chain([blank]).collect())
+    let after_token = || tokens.iter().map(|token| Expr::Sequence(vec![part(token), word()]));
+    let after_blank = std::iter::once(own.clone()).chain(after_token()).chain([word()]);
+    let blank = Expr::Sequence(vec![part(" "), Expr::Choice(after_blank.collect())]);
+    Expr::Choice(std::iter::once(own.clone()).chain(after_token()).chain([blank]).collect())
 }

@@ -6,7 +6,7 @@ use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, is_tag, marker, sequence, tolerated};
 use super::source::Source;
-use crate::plan::{self, Expr, Literal, Openers, Role};
+use crate::plan::{self, Expr, HoleRole, Literal, Openers, Role};
 
 /// The markers that close a part of a call, the innermost first, and the one that closes reasoning.
 const CLOSERS: [MarkerKey; 6] = [
@@ -58,11 +58,11 @@ pub(super) fn broken_call(spec: &Source<'_>) -> Expr {
             }
         }
     }
-    sequence(vec![up_to(openers, closers, false), leftovers(spec)])
+    sequence(vec![up_to(openers, closers, HoleRole::BrokenCall), leftovers(spec)])
 }
 
 /// Text after a call, where only a closer or another call may follow. Up to one of them, it is broken markup.
-fn text_behind(spec: &Source<'_>, closers: &[MarkerKey]) -> Expr {
+fn text_after(spec: &Source<'_>, closers: &[MarkerKey]) -> Expr {
     let closers: Vec<Literal> = tags(spec, closers).into_iter().filter(is_special).collect();
     // Without a marker before it, the next call is what may come.
     let before_call = [MarkerKey::CallSeparator, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
@@ -71,35 +71,38 @@ fn text_behind(spec: &Source<'_>, closers: &[MarkerKey]) -> Expr {
         return Expr::empty();
     }
     let openers = openers(spec).into_iter().filter(is_special).collect();
-    sequence(vec![Expr::Action(Action::HoldBack), up_to(openers, closers, true)])
+    sequence(vec![Expr::Action(Action::HoldBack), up_to(openers, closers, HoleRole::InOrder)])
 }
 
-/// Broken markup, up to an opener or a closer. An opener is left for what it opens; with `peek`, a closer is left, too.
-fn up_to(mut openers: Vec<Literal>, closers: Vec<Literal>, peek: bool) -> Expr {
+/// Broken markup, up to an opener or a closer. An opener is left for what it opens. A closer is part of a broken call; after
+/// a complete call it is left for that call.
+fn up_to(mut openers: Vec<Literal>, closers: Vec<Literal>, role: HoleRole) -> Expr {
+    let peek = role != HoleRole::BrokenCall;
     openers.retain(|opener| closers.iter().all(|closer| closer.core != opener.core));
     let openers = openers.into_iter().map(|opener| Literal { peek: true, ..opener });
     let closers = closers.into_iter().map(|closer| Literal { peek, ..closer });
     let ends = openers.chain(closers).map(|end| Literal { role: Role::Broken, ..end });
     let ends = ends.map(|end| Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)]));
-    let hole = plan::Hole { reads: Hole::Text(Channel::Unparsed), until: vec![Role::Broken], openers: Openers::Any };
+    let (reads, until) = (Hole::Text(Channel::Unparsed), vec![Role::Broken]);
+    let hole = plan::Hole { reads, until, openers: Openers::Any, role };
     Expr::Sequence(vec![Expr::Hole(hole), Expr::Choice(ends.collect())])
 }
 
 /// The end of a call after its arguments: its closer, or text that ends at the closer, or nothing.
 pub(super) fn end_of_call(spec: &Source<'_>, closer: Expr) -> Expr {
     let end = || Expr::Action(Action::EndCall);
-    let text = text_behind(spec, &[MarkerKey::CallEnd, MarkerKey::SectionEnd]);
+    let text = text_after(spec, &[MarkerKey::CallEnd, MarkerKey::SectionEnd]);
     if is_empty(&closer) || is_empty(&text) {
         return sequence(vec![closer.optional(), end()]);
     }
     let closed = sequence(vec![closer.clone(), end()]);
-    let behind_text = sequence(vec![end(), sequence(vec![text, closer.optional()]).optional()]);
-    Expr::Choice(vec![closed, behind_text])
+    let after_text = sequence(vec![end(), sequence(vec![text, closer.optional()]).optional()]);
+    Expr::Choice(vec![closed, after_text])
 }
 
 /// The calls of a turn: the first one, more of them, and the marker after all of them.
 pub(super) fn all_calls(spec: &Source<'_>, first: Expr, more: Expr) -> Expr {
-    let text = || text_behind(spec, &[MarkerKey::SectionEnd]).optional();
+    let text = || text_after(spec, &[MarkerKey::SectionEnd]).optional();
     let more = sequence(vec![more, text()]).repeated();
     sequence(vec![first, text(), more, marker(spec, MarkerKey::SectionEnd, Role::Inner).optional()])
 }

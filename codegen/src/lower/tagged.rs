@@ -3,7 +3,7 @@
 use unjinja_runtime::abi_3::{Action, Hole};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
-use super::arguments::{argument, behind_name, name_ends_at_line, unknown_closer};
+use super::arguments::{after_name, argument, name_ends_at_line, unknown_closer};
 use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
 use super::lenient;
 use super::source::Source;
@@ -68,7 +68,8 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         ]),
         _ => Expr::empty(),
     };
-    let mut body = vec![Expr::Action(named), name_suffix.clone(), between];
+    // What follows the name's suffix.
+    let mut body = vec![between];
     let mut split = None;
     let args_start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
     let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
@@ -124,29 +125,29 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         let rest = vec![list, args_end.optional(), Expr::Choice(closings)];
         // A model may leave out the opener of the first argument's name.
         if tools.format == ToolFormat::TagWithTagged && tools.arguments.name_suffix.trim().starts_with("</") {
-            split = Some(sequence([vec![Expr::Action(Action::StartSplit), behind_name(spec)], rest.clone()].concat()));
+            split = Some(sequence([vec![Expr::Action(Action::StartSplit), after_name(spec)], rest.clone()].concat()));
         }
         body.push(args_start.optional());
         body.extend(rest);
     }
     let speculate = || Expr::Action(Action::Speculate);
-    let named_call = |body: Vec<Expr>| {
-        let choices = std::iter::once(sequence(body)).chain(split.clone()).chain(stray::next_opener(spec));
+    let named_call = |start: Action, suffix: Expr| {
+        let call = sequence([vec![Expr::Action(start), suffix], body.clone()].concat());
+        let choices = std::iter::once(call).chain(split.clone()).chain(stray::next_opener(spec));
         sequence(vec![hole(Hole::Name), Expr::Choice(choices.collect())])
     };
-    let first = sequence(vec![section, header.clone(), named_call(body.clone())]);
+    let call = named_call(named, name_suffix.clone());
+    let first = sequence(vec![section, header.clone(), call.clone()]);
     let first = match alone {
+        // Without an opener before it, only an offered name makes a call, if any was offered.
         Some(prefix) => {
-            let mut body = body.clone();
-            // Without an opener before it, only an offered name makes a call, if any was offered.
-            body[0] = Expr::Action(Action::StartKnown);
-            body[1] = confirmed(name_suffix);
-            Expr::Choice(vec![sequence(vec![prefix, named_call(body)]), first])
+            let known = named_call(Action::StartKnown, confirmed(name_suffix));
+            Expr::Choice(vec![sequence(vec![prefix, known]), first])
         }
         None => first,
     };
     let first = sequence(vec![speculate(), first]);
-    let more = sequence(vec![speculate(), separator, header, named_call(body)]);
+    let more = sequence(vec![speculate(), separator, header, call]);
     stray::all_calls(spec, first, more)
 }
 

@@ -12,7 +12,7 @@ use super::text::{List, Text};
 /// | `{"type": "function", "id": "1", "function": {"name": "f", "arguments": {…}}}` | `function` | `name` | `arguments` | `id` |
 /// | `{"f": {…}}`, with `name_is_key` | | | | |
 ///
-/// Keys may come in any order. If the arguments do not stand under their key, the other usual keys for them are read.
+/// Keys may come in any order. If the arguments are not under their key, the other usual keys for them are read.
 /// Members with unknown keys are broken markup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallShape {
@@ -30,7 +30,7 @@ pub struct CallShape {
     pub python: bool,
     /// Other keys that the format writes.
     pub keys: List<Text>,
-    /// The name also stands before the object, where it announced the call.
+    /// The name also comes before the object, where it announced the call.
     pub announced: bool,
     /// The template writes the arguments as JSON text in a string. Only grammars need to know.
     pub args_as_text: bool,
@@ -50,21 +50,22 @@ impl CallShape {
         let is = |field: &str| !field.is_empty() && key == field.as_bytes();
         let usual = || USUAL_ARGUMENTS.iter().any(|usual| is(usual)) && !self.keys.iter().any(|known| is(known));
         let nested = depth > 1 || self.function_field.is_empty();
-        match () {
-            () if is(&self.id_field) => Role::Id,
-            () if self.name_is_key => Role::NameAsKey,
-            () if depth == 1 && is(&self.function_field) => Role::Function,
-            () if nested && is(&self.name_field) => {
-                if self.announced {
-                    Role::Other
-                } else {
-                    Role::Name
-                }
-            }
-            () if nested && is(&self.args_field) => Role::Arguments,
-            () if nested && !self.args_field.is_empty() && usual() => Role::UsualArguments,
-            () if self.id_field.is_empty() && !self.keys.iter().any(|known| is(known)) && is("id") => Role::Id,
-            () => Role::Other,
+        if is(&self.id_field) {
+            Role::Id
+        } else if self.name_is_key {
+            Role::NameAsKey
+        } else if depth == 1 && is(&self.function_field) {
+            Role::Function
+        } else if nested && is(&self.name_field) {
+            if self.announced { Role::Other } else { Role::Name }
+        } else if nested && is(&self.args_field) {
+            Role::Arguments
+        } else if nested && !self.args_field.is_empty() && usual() {
+            Role::UsualArguments
+        } else if self.id_field.is_empty() && !self.keys.iter().any(|known| is(known)) && is("id") {
+            Role::Id
+        } else {
+            Role::Other
         }
     }
 

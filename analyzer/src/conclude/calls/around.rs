@@ -16,8 +16,8 @@ pub(super) struct Bodies {
     pub lead: String,
     /// The end of the turn.
     pub turn_end: String,
-    /// What opens each part of the turn.
-    pub begun: String,
+    /// What opens each message of the turn.
+    pub prompted_header: String,
 }
 
 impl Bodies {
@@ -29,7 +29,7 @@ impl Bodies {
             one,
             two,
             turn_end: frame.end.clone(),
-            begun: frame.begun.clone(),
+            prompted_header: frame.prompted_header.clone(),
         }
     }
 }
@@ -177,9 +177,9 @@ pub(super) fn counted<'t>(first: &'t str, second: &str) -> Option<(&'t str, &'t 
 }
 
 /// Splits the text before a name into the opener of the call and the prefix of the name. The prefix is an unfinished
-/// tag, or what follows the first of several tags. What opens each part of the turn (`begun`) is not split.
-pub(super) fn split_prefix<'t>(text: &'t str, begun: &str) -> (&'t str, &'t str) {
-    if !begun.trim().is_empty() && text.trim() == begun.trim() {
+/// tag, or what follows the first of several tags. What opens each message of the turn is not split.
+pub(super) fn split_prefix<'t>(text: &'t str, prompted_header: &str) -> (&'t str, &'t str) {
+    if !prompted_header.trim().is_empty() && text.trim() == prompted_header.trim() {
         return (text, "");
     }
     if let Some(open) = text.rfind('<')
@@ -207,7 +207,7 @@ pub(super) fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str)
 }
 
 /// C1 with T1: markers that are around an answer only if calls follow it. A call alone has the empty pair or nothing.
-pub(crate) fn wrapper_beside_calls(calls: &CallTurns, start: &str, reasoning: &Reasoning) -> Option<(String, String)> {
+pub(crate) fn wrapper_with_calls(calls: &CallTurns, start: &str, reasoning: &Reasoning) -> Option<(String, String)> {
     let turn = calls.after_answer.as_ref()?;
     let content = turn.only(Part::Content)?;
     let before = without_empty_reasoning(turn.text[..content.start].strip_prefix(start)?, reasoning);
@@ -223,7 +223,7 @@ pub(crate) fn wrapper_beside_calls(calls: &CallTurns, start: &str, reasoning: &R
 }
 
 /// C1 with T1: the markers around an answer that calls follow, if they differ from those around an answer alone.
-pub(crate) fn frame_beside_calls(calls: &CallTurns, frame: &Frame, tools: &Tools) -> Option<(String, String)> {
+pub(crate) fn frame_with_calls(calls: &CallTurns, frame: &Frame, tools: &Tools) -> Option<(String, String)> {
     let turn = calls.after_answer.as_ref()?;
     let content = turn.only(Part::Content)?;
     let before = turn.text[..content.start].strip_prefix(frame.start.as_str())?;

@@ -120,7 +120,7 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     // The prefix of an id before the name already precedes the name.
     let (start, prefix) = match tools.call_id.position {
         CallIdPosition::PreFuncName => (around.per_call_start.as_str(), ""),
-        _ => split_prefix(&around.per_call_start, &bodies.begun),
+        _ => split_prefix(&around.per_call_start, &bodies.prompted_header),
     };
     let mut function = Function { name_prefix: prefix.to_owned(), ..Function::default() };
     let cut = match (tools.call_id.position, text::tags(inside).as_slice()) {

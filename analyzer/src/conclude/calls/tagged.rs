@@ -171,7 +171,7 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         middle = Some(text.strip_prefix(value_suffix).unwrap_or(text));
     }
     let around = Around::split(open, middle, after_values, &bodies.turn_end);
-    let (start, prefix) = split_prefix(&around.per_call_start, &bodies.begun);
+    let (start, prefix) = split_prefix(&around.per_call_start, &bodies.prompted_header);
     let bracket = name_suffix
         .trim_end()
         .chars()

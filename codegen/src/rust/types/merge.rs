@@ -147,8 +147,8 @@ mod tests {
             "required": ["days", "city"],
         });
         assert_eq!(merged(schema), Some(expected));
-        let beside = json!({"$ref": "#/$defs/place", "properties": {"x": true}});
-        assert_eq!(merged(beside).unwrap()["properties"], json!({"city": {"type": "string"}, "x": true}));
+        let both = json!({"$ref": "#/$defs/place", "properties": {"x": true}});
+        assert_eq!(merged(both).unwrap()["properties"], json!({"city": {"type": "string"}, "x": true}));
     }
 
     #[test]

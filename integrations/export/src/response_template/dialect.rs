@@ -101,8 +101,8 @@ impl Dialect {
         }
     }
 
-    /// Whether one implementation of the reader compiles openers to a set of literal beginnings, so that each match must begin
-    /// with one of finitely many texts, and has no look-around in patterns of markers.
+    /// Whether each match of an opener must begin with one of finitely many texts. vLLM's reader in Rust compiles
+    /// openers to the set of these texts, and has no look-around in patterns of markers.
     pub(crate) fn wants_literal_starts(self) -> bool {
         self == Dialect::Vllm
     }
