@@ -14,7 +14,7 @@ use unjinja_spec::nearest;
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
 use crate::hub::{Fetched, Hub};
-use crate::manifest::{Entry, Manifest, Place};
+use crate::manifest::{Entry, Location, Manifest};
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
 use crate::{output, visible};
 
@@ -134,9 +134,9 @@ fn all(hub: &Hub, entries: &[&Entry], arguments: &Arguments, ui: Ui) -> Vec<Outc
 
 /// Downloads one template, and writes it unless `--check` is given.
 fn one(hub: &Hub, entry: &Entry, arguments: &Arguments) -> Outcome {
-    let wanted = match &entry.place {
-        Place::Hub(wanted) => wanted,
-        Place::Elsewhere(reason) => return Outcome::Skipped(reason.clone()),
+    let wanted = match &entry.location {
+        Location::Hub(wanted) => wanted,
+        Location::Elsewhere(reason) => return Outcome::Skipped(reason.clone()),
     };
     let fetched = match hub.fetch(wanted) {
         Ok(fetched) => fetched,
@@ -191,7 +191,7 @@ fn print(entries: &[&Entry], outcomes: &[Outcome], arguments: &Arguments) -> Don
 fn row(entry: &Entry, outcome: &Outcome) -> Value {
     let mut row =
         json!({"name": entry.name, "save_as": entry.save_as, "source": entry.source, "outcome": outcome.name()});
-    if let Place::Hub(wanted) = &entry.place {
+    if let Location::Hub(wanted) = &entry.location {
         row["repo"] = json!(wanted.repo);
         row["revision"] = json!(wanted.revision);
     }

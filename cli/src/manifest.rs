@@ -31,7 +31,7 @@ pub(crate) struct Entry {
     /// The special tokens of its model, if the manifest gives them: a `.jinja` file cannot.
     pub tokens: SpecialTokens,
     /// Where it can be downloaded.
-    pub place: Place,
+    pub location: Location,
 }
 
 /// What a manifest or a table says about one template.
@@ -45,7 +45,7 @@ pub(crate) struct Listed {
 
 /// Where a template can be downloaded.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// On the Hub.
     Hub(OnHub),
     /// Not by this command; the reason.
@@ -162,23 +162,23 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
         (Some(repo), None) => repo.clone(),
         (None, _) => String::new(),
     };
-    let place = match (not_fetched, repo) {
+    let location = match (not_fetched, repo) {
         (Some(reason), _) => {
             if revision.is_some() || file.is_some() || template.is_some() {
                 problems.push("an entry with `not_fetched` cannot have `revision`, `file` or `template`".to_owned());
             }
-            Place::Elsewhere(reason)
+            Location::Elsewhere(reason)
         }
         (None, Some(repo)) => {
-            Place::Hub(OnHub { repo, revision: revision.unwrap_or_else(|| "main".to_owned()), file, template })
+            Location::Hub(OnHub { repo, revision: revision.unwrap_or_else(|| "main".to_owned()), file, template })
         }
         (None, None) => {
             problems.push("`repo` is missing; if the template is not on the Hub, say why in `not_fetched`".to_owned());
-            Place::Elsewhere(String::new())
+            Location::Elsewhere(String::new())
         }
     };
     let tokens = SpecialTokens { bos: bos_token, eos: eos_token, ..SpecialTokens::default() };
-    let entry = Entry { name, save_as, source: source.unwrap_or(label), tokens, place };
+    let entry = Entry { name, save_as, source: source.unwrap_or(label), tokens, location };
     if problems.is_empty() { Ok(entry) } else { Err(problems) }
 }
 

@@ -8,7 +8,7 @@ mod parser;
 
 use std::fmt::Write as _;
 
-use super::model::{Explanation, Kind, Outcome};
+use super::model::{Explanation, FileKind, Outcome};
 use crate::visible;
 use escape::{escape, inline};
 
@@ -20,7 +20,7 @@ pub(crate) fn page(explanation: &Explanation) -> String {
     if let Some(output) = &explanation.output {
         sections.push(("output", "Output", None, output::section(output)));
     }
-    if explanation.kind == Kind::Template {
+    if explanation.kind == FileKind::Template {
         let count = explanation.comparisons.len();
         sections.push(("comparisons", "Comparisons", Some(count), comparisons::section(explanation)));
     }
@@ -68,7 +68,7 @@ fn head(explanation: &Explanation) -> String {
         Outcome::Unsupported => ("bad", "✗ unsupported"),
         Outcome::Failed => ("bad", "✗ no spec"),
     };
-    let kind = if explanation.kind == Kind::Template { "chat template" } else { "format spec" };
+    let kind = if explanation.kind == FileKind::Template { "chat template" } else { "format spec" };
     let mut out = format!(
         "<header><p class=\"eyebrow\">unjinja explain · {kind}</p><h1>{}</h1><p class=\"facts\">\
          <span class=\"badge {class}\">{outcome}</span>",

@@ -17,7 +17,7 @@ use crate::arguments::Format;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::{input, log, output};
-use model::{Explanation, Kind, Outcome, Sources};
+use model::{Explanation, FileKind, Outcome, Sources};
 
 /// The arguments of `explain`.
 #[derive(Args)]
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     generation_prompt: Option<String>,
     /// Print only these parts.
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
-    show: Vec<text::Part>,
+    show: Vec<text::Section>,
     /// Write everything as an HTML page to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -83,18 +83,18 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 type Found = Result<(FormatSpec, FormatSpec), String>;
 
 /// The file that is explained, what it is, and its spec.
-fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(String, Kind, Found), Failure> {
+fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(String, FileKind, Found), Failure> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let loader = arguments.parser.loader().analyse_anew();
     if let Some(named) = arguments.parser.named()? {
         let file = arguments.parser.spec().map(name);
         let file = file.unwrap_or_else(|| format!("{}.toml", named.bare.template.name));
-        return Ok((file, Kind::Spec, Ok((named.bare, named.spec))));
+        return Ok((file, FileKind::Spec, Ok((named.bare, named.spec))));
     }
     let path = arguments.path.as_ref().ok_or_else(|| Failure::Input("name a template or a spec".to_owned()))?;
     if path.extension().is_some_and(|e| e == "toml") {
         let Loaded { bare, spec, .. } = loader.load(Input::spec(path))?;
-        return Ok((name(path), Kind::Spec, Ok((bare, spec))));
+        return Ok((name(path), FileKind::Spec, Ok((bare, spec))));
     }
     let source = input::template(path)?;
     let file = source.file();
@@ -107,7 +107,7 @@ fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(Str
         Err(error @ (LoadError::Template { .. } | LoadError::Analysis { .. })) => Err(error.to_string()),
         Err(error) => return Err(error.into()),
     };
-    Ok((file, Kind::Template, found))
+    Ok((file, FileKind::Template, found))
 }
 
 /// A file, or standard input for `-`.

@@ -17,7 +17,7 @@ pub(crate) struct Explanation {
     /// Name of the template or spec file.
     pub file: String,
     /// What the file is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The result.
     pub outcome: Outcome,
     /// Why there is no parser; `None` with a parser.
@@ -50,7 +50,7 @@ pub(crate) struct Explanation {
 /// What the file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Template,
     Spec,
 }
@@ -267,7 +267,7 @@ impl ComparisonView {
 /// The input of an explanation.
 pub(crate) struct Sources<'a> {
     pub file: String,
-    pub kind: Kind,
+    pub kind: FileKind,
     pub comparisons: &'a [Comparison],
     /// The spec without and with its overlay, or why no spec was found.
     pub spec: Result<(FormatSpec, FormatSpec), String>,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Field, Rendering};
 use unjinja_runtime::trace::{MarkerView, StateView};
 
-use super::model::{ComparisonView, Explanation, Group, Kind, Outcome, OutputView, SpanView, StopView};
+use super::model::{ComparisonView, Explanation, FileKind, Group, Outcome, OutputView, SpanView, StopView};
 use crate::visible;
 
 const TITLE: Style = Style::new().bold();
@@ -45,7 +45,7 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
         parts.push(format!("{} of {} round trips", trips.held, trips.tried));
         parts.push(format!("{} renders", evidence.renders));
     }
-    if explanation.kind == Kind::Template {
+    if explanation.kind == FileKind::Template {
         let count = explanation.comparisons.len();
         parts.push(format!("{count} comparison{}", if count == 1 { "" } else { "s" }));
     }
@@ -54,7 +54,7 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
 
 /// A section of the explanation.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Part {
+pub(crate) enum Section {
     /// The comparisons of the analysis.
     Comparisons,
     /// The spec, key by key.
@@ -70,7 +70,7 @@ pub(crate) enum Part {
 }
 
 /// Writes these sections; all if none is named.
-pub(crate) fn write(explanation: &Explanation, parts: &[Part], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write(explanation: &Explanation, parts: &[Section], out: &mut impl Write) -> io::Result<()> {
     let wanted = |part| parts.is_empty() || parts.contains(&part);
     writeln!(out, "{}", summary(explanation))?;
     if let Some(reason) = &explanation.reason {
@@ -79,23 +79,23 @@ pub(crate) fn write(explanation: &Explanation, parts: &[Part], out: &mut impl Wr
     for gap in explanation.gaps.iter().filter(|_| explanation.outcome == Outcome::Partial) {
         writeln!(out, "{MARK}missing:{MARK:#} {}", visible::lines(gap))?;
     }
-    if wanted(Part::Comparisons) && explanation.kind == Kind::Template {
+    if wanted(Section::Comparisons) && explanation.kind == FileKind::Template {
         comparisons(explanation, out)?;
     }
-    if wanted(Part::Spec) && !explanation.keys.is_empty() {
+    if wanted(Section::Spec) && !explanation.keys.is_empty() {
         keys(explanation, out)?;
     }
-    if wanted(Part::Prompts) && !explanation.generation_prompts.is_empty() {
+    if wanted(Section::Prompts) && !explanation.generation_prompts.is_empty() {
         prompts(explanation, out)?;
     }
-    if wanted(Part::States) && !explanation.states.is_empty() {
+    if wanted(Section::States) && !explanation.states.is_empty() {
         states(&explanation.states, out)?;
     }
-    if wanted(Part::Grammar) {
+    if wanted(Section::Grammar) {
         grammar(explanation, out)?;
     }
     match &explanation.output {
-        Some(output) if wanted(Part::Output) => self::output(output, out),
+        Some(output) if wanted(Section::Output) => self::output(output, out),
         _ => Ok(()),
     }
 }

@@ -45,8 +45,8 @@ pub(super) trait Show {
 
 /// The part of the message that was printed last; each part has a heading.
 #[derive(Clone, PartialEq, Eq)]
-enum Place {
-    Nowhere,
+enum Printed {
+    Nothing,
     Reasoning,
     Content,
     Unparsed,
@@ -57,11 +57,11 @@ enum Place {
 pub(super) struct Human {
     ui: Ui,
     stream: bool,
-    place: Place,
+    printed: Printed,
     /// Whether the next character begins a line.
     at_line_start: bool,
     /// White space of a part that has nothing else yet: it alone is not worth a heading.
-    spaces: (Place, String),
+    spaces: (Printed, String),
     notes: Vec<String>,
 }
 
@@ -70,39 +70,39 @@ impl Human {
         Self {
             ui,
             stream,
-            place: Place::Nowhere,
+            printed: Printed::Nothing,
             at_line_start: true,
-            spaces: (Place::Nowhere, String::new()),
+            spaces: (Printed::Nothing, String::new()),
             notes: Vec::new(),
         }
     }
 
-    fn heading(&mut self, place: Place, heading: &str) -> Done {
-        if self.place == place {
+    fn heading(&mut self, part: Printed, heading: &str) -> Done {
+        if self.printed == part {
             return Ok(());
         }
         let mut out = anstream::stdout().lock();
-        if self.place != Place::Nowhere {
+        if self.printed != Printed::Nothing {
             writeln!(out, "{}", if self.at_line_start { "" } else { "\n" })?;
         }
         writeln!(out, "{heading}")?;
-        (self.place, self.at_line_start) = (place, true);
+        (self.printed, self.at_line_start) = (part, true);
         Ok(())
     }
 
     /// Prints text of a part, below its heading.
-    fn channel(&mut self, place: Place, heading: &str, text: &str) -> Done {
-        if self.place == place {
+    fn channel(&mut self, part: Printed, heading: &str, text: &str) -> Done {
+        if self.printed == part {
             return self.text(text);
         }
-        if self.spaces.0 != place {
-            self.spaces = (place.clone(), String::new());
+        if self.spaces.0 != part {
+            self.spaces = (part.clone(), String::new());
         }
         self.spaces.1.push_str(text);
         if text.trim().is_empty() {
             return Ok(());
         }
-        self.heading(place, &paint(HEADING, heading))?;
+        self.heading(part, &paint(HEADING, heading))?;
         let text = std::mem::take(&mut self.spaces.1);
         self.text(text.trim_start_matches('\n'))
     }
@@ -132,11 +132,11 @@ fn call_heading(index: usize, name: &str, id: Option<&str>) -> String {
 impl Show for Human {
     fn event(&mut self, event: &Event<'_>) -> Done {
         match event {
-            Event::Reasoning(text) => self.channel(Place::Reasoning, "reasoning", text),
-            Event::Content(text) => self.channel(Place::Content, "content", text),
-            Event::Unparsed(text) => self.channel(Place::Unparsed, "unparsed", text),
+            Event::Reasoning(text) => self.channel(Printed::Reasoning, "reasoning", text),
+            Event::Content(text) => self.channel(Printed::Content, "content", text),
+            Event::Unparsed(text) => self.channel(Printed::Unparsed, "unparsed", text),
             Event::ToolCallStart { index, name, id } => {
-                self.heading(Place::Call(*index), &call_heading(*index, name, *id))
+                self.heading(Printed::Call(*index), &call_heading(*index, name, *id))
             }
             Event::ToolCallArguments { json, .. } => {
                 // Whole arguments are indented if they are valid JSON; anything else is printed as it is.
@@ -144,9 +144,9 @@ impl Show for Human {
                 if whole { self.text(&laid_out(json)) } else { self.text(json) }
             }
             Event::ToolCallId { id, .. } => {
-                let place = self.place.clone();
-                self.place = Place::Nowhere;
-                self.heading(place, &paint(FAINT, &format!("\n  id {}", visible::lines(id))))
+                let part = self.printed.clone();
+                self.printed = Printed::Nothing;
+                self.heading(part, &paint(FAINT, &format!("\n  id {}", visible::lines(id))))
             }
             Event::Diagnostic(diagnostic) => {
                 self.notes.push(diagnostic.to_string());
@@ -158,7 +158,7 @@ impl Show for Human {
 
     fn end(&mut self) -> Done {
         let mut out = anstream::stdout().lock();
-        if self.place == Place::Nowhere {
+        if self.printed == Printed::Nothing {
             writeln!(out, "{}", paint(FAINT, "(an empty message)"))?;
         } else if !self.at_line_start {
             writeln!(out)?;
@@ -269,8 +269,8 @@ impl Show for Events {
     }
 }
 
-/// What a server's answer has beside the message. It is the same in every run if `SOURCE_DATE_EPOCH` is set, as tests and
-/// reproducible builds do: then the ids are numbers.
+/// What a server's answer has besides the message. It is the same in every run if `SOURCE_DATE_EPOCH` is set, as tests
+/// and reproducible builds do: then the ids are numbers.
 pub(super) struct Answer {
     model: String,
     call_ids: CallIds,

@@ -13,9 +13,9 @@ mod context;
 mod error;
 mod finish;
 mod ids;
-mod place;
 mod prepare;
 mod request;
+mod request_value;
 
 pub mod anthropic;
 #[cfg(feature = "http")]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use unjinja_runtime::{ToolCall, Tools};
 
 use crate::error::ApiError;
-use crate::place::Place;
+use crate::request_value::RequestValue;
 
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -133,7 +133,7 @@ pub struct Sampling {
 }
 
 /// Refuses a request for more than one answer.
-pub(crate) fn one_choice(root: &Place<'_>) -> Result<(), ApiError> {
+pub(crate) fn one_choice(root: &RequestValue<'_>) -> Result<(), ApiError> {
     match root.get_count("n", 1)? {
         Some(n) if n > 1 => {
             Err(ApiError::unsupported("n", format!("{n} choices are not supported"), "send as many requests"))
@@ -143,8 +143,8 @@ pub(crate) fn one_choice(root: &Place<'_>) -> Result<(), ApiError> {
 }
 
 /// Texts that end the output. An empty one would end it before it begins.
-pub(crate) fn stop_texts(places: &[Place<'_>]) -> Result<Vec<String>, ApiError> {
-    let one = |place: &Place<'_>| match place.text()? {
+pub(crate) fn stop_texts(places: &[RequestValue<'_>]) -> Result<Vec<String>, ApiError> {
+    let one = |place: &RequestValue<'_>| match place.text()? {
         "" => Err(ApiError::invalid(&place.path, "this text is empty", "leave it out")),
         text => Ok(text.to_owned()),
     };

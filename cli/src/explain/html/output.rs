@@ -24,7 +24,7 @@ const PIECES: [(&str, &str); 9] = [
 pub(super) fn section(output: &OutputView) -> String {
     let verdict = match (output.stops.len(), output.over) {
         (0, true) => "<span class=\"ok\">All of it matches the format.</span>".to_owned(),
-        (0, false) => "<span class=\"ok\">All of it matches the format so far.</span>".to_owned(),
+        (0, false) => "<span class=\"ok\">All of it matches the format until here.</span>".to_owned(),
         (1, _) => "At one place it does not match the format.".to_owned(),
         (count, _) => format!("At {count} places it does not match the format."),
     };

@@ -4,14 +4,14 @@ use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
 use crate::error::ApiError;
-use crate::place::Place;
 use crate::request::{ChatMessage, Role, arguments_text};
+use crate::request_value::RequestValue;
 
 /// What a client is told where it sends something else than text.
 const ONLY_TEXT: &str = "send text blocks only";
 
 /// The messages that one message of a request means: each result of a tool is a message of its own.
-pub(super) fn messages(place: &Place<'_>) -> Result<Vec<ChatMessage>, ApiError> {
+pub(super) fn messages(place: &RequestValue<'_>) -> Result<Vec<ChatMessage>, ApiError> {
     place.object()?;
     let role_place = place.need("role", "\"user\" or \"assistant\"")?;
     let content = place.need("content", "a string or a list of blocks")?;
@@ -24,7 +24,7 @@ pub(super) fn messages(place: &Place<'_>) -> Result<Vec<ChatMessage>, ApiError> 
 }
 
 /// A text, or the texts of text blocks, each on lines of its own.
-pub(super) fn text(place: &Place<'_>) -> Result<String, ApiError> {
+pub(super) fn text(place: &RequestValue<'_>) -> Result<String, ApiError> {
     if let Value::String(text) = place.value {
         return Ok(text.clone());
     }
@@ -32,7 +32,7 @@ pub(super) fn text(place: &Place<'_>) -> Result<String, ApiError> {
     Ok(texts.join("\n"))
 }
 
-fn blocks<'v>(place: &Place<'v>) -> Result<Vec<Place<'v>>, ApiError> {
+fn blocks<'v>(place: &RequestValue<'v>) -> Result<Vec<RequestValue<'v>>, ApiError> {
     let blocks = place.list().map_err(|_| place.expected("a string or a list of blocks"))?;
     for block in &blocks {
         block.object()?;
@@ -40,13 +40,13 @@ fn blocks<'v>(place: &Place<'v>) -> Result<Vec<Place<'v>>, ApiError> {
     Ok(blocks)
 }
 
-fn kind<'v>(block: &Place<'v>) -> Result<(&'v str, Place<'v>), ApiError> {
+fn kind<'v>(block: &RequestValue<'v>) -> Result<(&'v str, RequestValue<'v>), ApiError> {
     let kind = block.need("type", "the type of the block")?;
     Ok((kind.text()?, kind))
 }
 
 /// The text of a block that must be text.
-fn text_block<'v>(block: &Place<'v>) -> Result<&'v str, ApiError> {
+fn text_block<'v>(block: &RequestValue<'v>) -> Result<&'v str, ApiError> {
     let (name, kind) = kind(block)?;
     match name {
         "text" => block.need("text", "the text of the block")?.text(),
@@ -57,7 +57,7 @@ fn text_block<'v>(block: &Place<'v>) -> Result<&'v str, ApiError> {
     }
 }
 
-fn user(content: &Place<'_>) -> Result<Vec<ChatMessage>, ApiError> {
+fn user(content: &RequestValue<'_>) -> Result<Vec<ChatMessage>, ApiError> {
     if let Value::String(text) = content.value {
         return Ok(vec![ChatMessage::new(Role::User, text)]);
     }
@@ -86,7 +86,7 @@ fn user(content: &Place<'_>) -> Result<Vec<ChatMessage>, ApiError> {
 }
 
 /// The blocks of an assistant's message are one text each that was cut at the calls.
-fn assistant(content: &Place<'_>) -> Result<ChatMessage, ApiError> {
+fn assistant(content: &RequestValue<'_>) -> Result<ChatMessage, ApiError> {
     let mut message = ChatMessage { role: Role::Assistant, ..ChatMessage::default() };
     if let Value::String(text) = content.value {
         message.content = Some(text.clone());

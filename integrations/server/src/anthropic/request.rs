@@ -6,12 +6,12 @@ use unjinja_runtime::Tools;
 
 use super::block::{messages, text};
 use crate::error::ApiError;
-use crate::place::{Place, parse};
 use crate::prepare::Prepared;
 use crate::request::{
     ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_tools, stop_texts,
 };
 use unjinja_spec::FormatSpec;
+use crate::request_value::{RequestValue, parse};
 
 /// A request to messages.
 ///
@@ -75,7 +75,7 @@ impl MessagesRequest {
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_value(value: &Value) -> Result<Self, ApiError> {
-        let root = Place::root(value);
+        let root = RequestValue::root(value);
         let fields = root.object()?;
         for (key, what) in [("mcp_servers", "MCP servers are"), ("container", "containers are")] {
             if let Some(place) =
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for MessagesRequest {
     }
 }
 
-fn conversation(root: &Place<'_>) -> Result<Vec<ChatMessage>, ApiError> {
+fn conversation(root: &RequestValue<'_>) -> Result<Vec<ChatMessage>, ApiError> {
     let mut all = Vec::new();
     if let Some(system) = root.get("system") {
         all.push(ChatMessage::new(Role::System, text(&system)?));
@@ -155,7 +155,7 @@ fn conversation(root: &Place<'_>) -> Result<Vec<ChatMessage>, ApiError> {
     Ok(all)
 }
 
-fn tools(root: &Place<'_>) -> Result<Tools, ApiError> {
+fn tools(root: &RequestValue<'_>) -> Result<Tools, ApiError> {
     let Some(place) = root.get("tools") else { return Ok(Tools::empty()) };
     for tool in place.list()? {
         if let Some(kind) = tool.get("type").filter(|kind| kind.value != "custom") {
@@ -166,7 +166,7 @@ fn tools(root: &Place<'_>) -> Result<Tools, ApiError> {
 }
 
 /// The choice, and whether more than one call may be made.
-fn tool_choice(root: &Place<'_>) -> Result<(ToolChoice, Option<bool>), ApiError> {
+fn tool_choice(root: &RequestValue<'_>) -> Result<(ToolChoice, Option<bool>), ApiError> {
     let Some(place) = root.get("tool_choice") else { return Ok((ToolChoice::Auto, None)) };
     place.object()?;
     let kind = place.need("type", "auto, any, tool or none")?;
@@ -180,7 +180,7 @@ fn tool_choice(root: &Place<'_>) -> Result<(ToolChoice, Option<bool>), ApiError>
     Ok((choice, place.get_bool("disable_parallel_tool_use")?.map(|off| !off)))
 }
 
-fn thinking(root: &Place<'_>) -> Result<Option<bool>, ApiError> {
+fn thinking(root: &RequestValue<'_>) -> Result<Option<bool>, ApiError> {
     let Some(place) = root.get("thinking") else { return Ok(None) };
     place.object()?;
     let kind = place.need("type", "enabled, disabled or adaptive")?;
@@ -192,7 +192,7 @@ fn thinking(root: &Place<'_>) -> Result<Option<bool>, ApiError> {
 }
 
 /// `output_config.format`, or `output_format` as it was called before.
-fn response_format(root: &Place<'_>) -> Result<ResponseFormat, ApiError> {
+fn response_format(root: &RequestValue<'_>) -> Result<ResponseFormat, ApiError> {
     let format = root.get("output_config").and_then(|place| place.get("format")).or_else(|| root.get("output_format"));
     let Some(place) = format else { return Ok(ResponseFormat::Text) };
     place.object()?;

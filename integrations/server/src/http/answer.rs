@@ -21,13 +21,13 @@ use super::metrics::add;
 use super::models::ServedModel;
 use super::reply::{Api, Reply, ReplyOptions};
 use super::state::State;
-use super::turn::{Ended, Turn};
+use super::turn::{Ended, TurnReader};
 use super::upstream::{Answer, Ask, Piece, Trouble};
 use crate::anthropic::MessagesRequest;
 use crate::error::ApiError;
 use crate::openai::ChatRequest;
-use crate::place::parse;
 use crate::prepare::Prepared;
+use crate::request_value::parse;
 
 /// How many pieces wait for a client that reads slowly.
 const WAITING: usize = 16;
@@ -92,7 +92,7 @@ pub(crate) fn json_response(body: String) -> Response<Body> {
 /// An answer whose first piece has arrived.
 struct Begun {
     model: String,
-    turn: Turn,
+    turn: TurnReader,
     answer: Answer,
     first: Option<Piece>,
     stream: bool,
@@ -109,7 +109,7 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
     let options = ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
     let stops = prepared.sampling.stop;
     let reply = Reply::new(&options, prepared.model, prepared.call_ids);
-    let turn = Turn::new(&served, prepared.options, reply, stops);
+    let turn = TurnReader::new(&served, prepared.options, reply, stops);
     let trouble = |trouble: Trouble| {
         state.metrics.upstream_error(trouble.kind);
         trouble
@@ -258,12 +258,12 @@ fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) -> Response
 }
 
 /// What the task sends: text, and a last word without which the connection is broken off.
-enum Part {
+enum BodyPart {
     Text(String),
     Complete,
 }
 
-async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mpsc::Sender<Part>) {
+async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mpsc::Sender<BodyPart>) {
     let Begun { model, mut turn, mut answer, first, .. } = begun;
     let (mut out, mut closing, mut next) = (String::new(), state.closing.clone(), Ok::<_, Trouble>(first));
     turn.start(&mut out);
@@ -284,7 +284,7 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mps
         };
         if !out.is_empty() {
             add(&state.metrics.bytes_out, out.len() as u64);
-            let part = Part::Text(std::mem::take(&mut out));
+            let part = BodyPart::Text(std::mem::take(&mut out));
             // The client went away, or takes nothing any more.
             let Ok(Ok(())) = timeout(state.config.timeouts.client, send.send(part)).await else { return };
         }
@@ -295,7 +295,7 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mps
                 if let Ok(place) = send.reserve().await {
                     let status = error.as_ref().map_or(200, |trouble: &Trouble| trouble.error.status());
                     guard.end(status, error.map(|trouble| trouble.kind.to_owned()), ended.own);
-                    place.send(Part::Complete);
+                    place.send(BodyPart::Complete);
                 }
             }
             return;
@@ -311,7 +311,7 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mps
 
 /// The body of a streamed response.
 struct Received {
-    receive: mpsc::Receiver<Part>,
+    receive: mpsc::Receiver<BodyPart>,
     complete: bool,
 }
 
@@ -323,8 +323,8 @@ impl Stream for Received {
             return Poll::Ready(None);
         }
         self.receive.poll_recv(context).map(|part| match part {
-            Some(Part::Text(text)) => Some(Ok(Bytes::from(text))),
-            Some(Part::Complete) => {
+            Some(BodyPart::Text(text)) => Some(Ok(Bytes::from(text))),
+            Some(BodyPart::Complete) => {
                 self.complete = true;
                 None
             }

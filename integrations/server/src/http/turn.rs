@@ -11,7 +11,7 @@ use super::upstream::Piece;
 use crate::finish::{Finish, Usage};
 
 /// A turn that is being read.
-pub(crate) struct Turn {
+pub(crate) struct TurnReader {
     model: Model,
     options: Options,
     stream: ModelStream,
@@ -36,7 +36,7 @@ pub(crate) struct Ended {
     pub own: Duration,
 }
 
-impl Turn {
+impl TurnReader {
     pub(crate) fn new(served: &ServedModel, options: Options, reply: Reply, client_stops: Vec<String>) -> Self {
         Self {
             stream: served.model.stream(&options),

@@ -6,8 +6,8 @@ use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
 use crate::error::ApiError;
-use crate::place::Place;
 use crate::request::{ChatMessage, Role, arguments_text};
+use crate::request_value::RequestValue;
 
 /// What a client is told where it sends something else than text.
 const ONLY_TEXT: &str = "send text parts only";
@@ -16,7 +16,7 @@ const ONLY_TEXT: &str = "send text parts only";
 pub(super) type Called = HashMap<String, Option<String>>;
 
 /// One message. `called` are the calls of the messages that precede it; those of this one are added.
-pub(super) fn message(place: &Place<'_>, called: &mut Called) -> Result<ChatMessage, ApiError> {
+pub(super) fn message(place: &RequestValue<'_>, called: &mut Called) -> Result<ChatMessage, ApiError> {
     place.object()?;
     let role_place = place.need("role", "the role of the message")?;
     let role = match role_place.text()? {
@@ -65,7 +65,7 @@ pub(super) fn message(place: &Place<'_>, called: &mut Called) -> Result<ChatMess
 
 /// The content: a text, or the texts of the parts. The parts of an assistant are one text that was cut; those of others are
 /// passages, and get lines of their own.
-fn content(place: &Place<'_>, role: Role) -> Result<Option<String>, ApiError> {
+fn content(place: &RequestValue<'_>, role: Role) -> Result<Option<String>, ApiError> {
     let Some(content) = place.get("content") else { return Ok(None) };
     let parts = match content.value {
         Value::String(text) => return Ok(Some(text.clone())),
@@ -76,7 +76,7 @@ fn content(place: &Place<'_>, role: Role) -> Result<Option<String>, ApiError> {
     Ok(Some(texts.join(if role == Role::Assistant { "" } else { "\n" })))
 }
 
-fn part<'v>(part: &Place<'v>) -> Result<&'v str, ApiError> {
+fn part<'v>(part: &RequestValue<'v>) -> Result<&'v str, ApiError> {
     part.object()?;
     let kind = part.need("type", "the type of the part")?;
     match kind.text()? {
@@ -90,7 +90,7 @@ fn part<'v>(part: &Place<'v>) -> Result<&'v str, ApiError> {
     }
 }
 
-fn call(place: &Place<'_>) -> Result<ToolCall, ApiError> {
+fn call(place: &RequestValue<'_>) -> Result<ToolCall, ApiError> {
     place.object()?;
     if let Some(kind) = place.get("type").filter(|kind| kind.value != "function") {
         return Err(kind.unsupported("calls of other types than `function` are", "leave them out"));
@@ -99,8 +99,8 @@ fn call(place: &Place<'_>) -> Result<ToolCall, ApiError> {
     function.object()?;
     let arguments = match function.get("arguments") {
         None => "{}".to_owned(),
-        Some(Place { value: Value::String(text), .. }) if text.trim().is_empty() => "{}".to_owned(),
-        Some(Place { value: Value::String(text), .. }) => text.clone(),
+        Some(RequestValue { value: Value::String(text), .. }) if text.trim().is_empty() => "{}".to_owned(),
+        Some(RequestValue { value: Value::String(text), .. }) => text.clone(),
         Some(place) => arguments_text(place.object()?),
     };
     let mut call = ToolCall::new(function.need("name", "the function's name")?.text()?, arguments);

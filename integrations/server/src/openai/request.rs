@@ -6,10 +6,10 @@ use unjinja_runtime::Tools;
 
 use super::message::{Called, message};
 use crate::error::ApiError;
-use crate::place::{Place, parse};
 use crate::prepare::Prepared;
 use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts};
 use unjinja_spec::FormatSpec;
+use crate::request_value::{RequestValue, parse};
 
 /// A request to chat completions.
 ///
@@ -94,7 +94,7 @@ impl ChatRequest {
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_value(value: &Value) -> Result<Self, ApiError> {
-        let root = Place::root(value);
+        let root = RequestValue::root(value);
         let fields = root.object()?;
         refuse(&root)?;
         let (mut messages, mut called) = (Vec::new(), Called::new());
@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for ChatRequest {
 }
 
 /// Refuses what is not supported.
-fn refuse(root: &Place<'_>) -> Result<(), ApiError> {
+fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
     one_choice(root)?;
     for (key, next) in [("functions", "send `tools`"), ("function_call", "send `tool_choice`")] {
         if let Some(place) = root.get(key) {
@@ -177,7 +177,7 @@ fn refuse(root: &Place<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn tools(root: &Place<'_>) -> Result<Tools, ApiError> {
+fn tools(root: &RequestValue<'_>) -> Result<Tools, ApiError> {
     let Some(place) = root.get("tools") else { return Ok(Tools::empty()) };
     for tool in place.list()? {
         if let Some(kind) = tool.get("type").filter(|kind| kind.value != "function") {
@@ -187,7 +187,7 @@ fn tools(root: &Place<'_>) -> Result<Tools, ApiError> {
     read_tools(place.value)
 }
 
-fn tool_choice(root: &Place<'_>) -> Result<ToolChoice, ApiError> {
+fn tool_choice(root: &RequestValue<'_>) -> Result<ToolChoice, ApiError> {
     const KNOWN: &str = "none, auto, required, {\"type\": \"function\", …}, {\"type\": \"allowed_tools\", …}";
     let Some(place) = root.get("tool_choice") else { return Ok(ToolChoice::Auto) };
     if let Value::String(word) = place.value {
@@ -230,12 +230,12 @@ fn tool_choice(root: &Place<'_>) -> Result<ToolChoice, ApiError> {
 }
 
 /// The name in `{"type": "function", "function": {"name": …}}`, or next to the type.
-fn function_name(place: &Place<'_>) -> Result<String, ApiError> {
+fn function_name(place: &RequestValue<'_>) -> Result<String, ApiError> {
     let holder = place.get("function").unwrap_or_else(|| place.clone());
     Ok(holder.need("name", "the function's name")?.text()?.to_owned())
 }
 
-fn response_format(root: &Place<'_>) -> Result<ResponseFormat, ApiError> {
+fn response_format(root: &RequestValue<'_>) -> Result<ResponseFormat, ApiError> {
     let Some(place) = root.get("response_format") else { return Ok(ResponseFormat::Text) };
     place.object()?;
     let kind = place.need("type", "\"text\", \"json_object\" or \"json_schema\"")?;
@@ -259,14 +259,14 @@ fn response_format(root: &Place<'_>) -> Result<ResponseFormat, ApiError> {
 }
 
 /// `reasoning_effort`, or `reasoning.effort` as some clients send it.
-fn reasoning_effort(root: &Place<'_>) -> Result<Option<String>, ApiError> {
+fn reasoning_effort(root: &RequestValue<'_>) -> Result<Option<String>, ApiError> {
     let own = root.get_text("reasoning_effort")?;
     let nested = root.get("reasoning").map_or(Ok(None), |place| place.get_text("effort"))?;
     Ok(own.or(nested).map(str::to_owned))
 }
 
 /// `stop`: a text or a list of texts.
-fn stop(root: &Place<'_>) -> Result<Vec<String>, ApiError> {
+fn stop(root: &RequestValue<'_>) -> Result<Vec<String>, ApiError> {
     let Some(place) = root.get("stop") else { return Ok(Vec::new()) };
     match place.value {
         Value::String(_) => stop_texts(&[place]),

@@ -6,13 +6,13 @@ use crate::error::ApiError;
 
 /// A value in a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Place<'v> {
+pub(crate) struct RequestValue<'v> {
     pub value: &'v Value,
     /// `messages[0].content`; empty for the whole request.
     pub path: String,
 }
 
-impl<'v> Place<'v> {
+impl<'v> RequestValue<'v> {
     pub(crate) fn root(value: &'v Value) -> Self {
         Self { value, path: String::new() }
     }
