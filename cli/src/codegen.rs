@@ -164,7 +164,7 @@ mod tests {
         "[features]\nall = []\n# models, written by `unjinja codegen`:\nold = []\n# end of models\n\n[x]";
 
     #[test]
-    fn features_stand_between_two_lines() -> Result<(), String> {
+    fn features_are_between_two_lines() -> Result<(), String> {
         let text = with_features(MANIFEST, ["a", "b"].into_iter())?;
         assert_eq!(text, MANIFEST.replace("old = []", "a = []\nb = []"));
         assert_eq!(with_features(&text, ["a", "b"].into_iter())?, text);

@@ -193,8 +193,8 @@ fn response_template(source: &Source, named: Option<&Path>) -> Result<Option<(Pa
     if input::is_stdin(&source.path) {
         return Ok(None);
     }
-    let beside = |name: &str| source.path.with_file_name(name);
-    for path in [source.path.clone(), beside("tokenizer_config.json")] {
+    let sibling = |name: &str| source.path.with_file_name(name);
+    for path in [source.path.clone(), sibling("tokenizer_config.json")] {
         if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
             let document = input::json(&path)?;
             if let Some(found) = find(&document) {
@@ -203,7 +203,7 @@ fn response_template(source: &Source, named: Option<&Path>) -> Result<Option<(Pa
         }
     }
     // This file has no other purpose, so what it holds is tried whatever it is.
-    let own = beside("response_template.json");
+    let own = sibling("response_template.json");
     if !own.is_file() {
         return Ok(None);
     }

@@ -380,7 +380,7 @@ fn refused(error: LoadError) -> Failure {
     }
 }
 
-/// Whether this is the id of a model on the Hub. A path that was mistyped is none, so that the error is about the file.
+/// Whether this is the id of a model on the Hub. A mistyped path is not one, so that the error is about the file.
 #[cfg(feature = "fetch")]
 fn is_hub_id(text: &str) -> bool {
     let Some((owner, name)) = text.split_once('/') else { return false };

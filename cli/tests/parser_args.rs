@@ -1,4 +1,4 @@
-//! The flags `--model`, `--spec` and `--overlay` and the overlay beside a template, with every command that takes a
+//! The flags `--model`, `--spec` and `--overlay` and the overlay next to a template, with every command that takes a
 //! template: each is applied by the same rules, and conflicts are wrong usage.
 
 use std::fs;
@@ -23,7 +23,7 @@ const CALL: &str = "<|call|>{\"name\": \"f\", \"arguments\": {}}<|done|>";
 /// A command, its exit code, and a text that it prints on standard output (for 0 and 1) or standard error (for 2).
 type Case = (&'static str, i32, &'static str);
 
-/// Where no overlay stands beside the template.
+/// Where no overlay is next to the template.
 const PLAIN: &[Case] = &[
     ("unjinja analyze hermes.jinja", 0, "<tool_call>"),
     ("unjinja analyze hermes.jinja --overlay other.toml", 0, "per_call_start = \"<|call|>\""),
@@ -73,8 +73,8 @@ const PLAIN: &[Case] = &[
     ("unjinja explain --model Qwen/Qwen3-0.6B --overlay other.toml", 0, "<|call|>"),
 ];
 
-/// Where an overlay stands beside the template and beside the spec.
-const BESIDE: &[Case] = &[
+/// Where an overlay is next to the template and next to the spec.
+const NEXT_TO_THEM: &[Case] = &[
     ("unjinja analyze hermes.jinja", 0, "per_call_start = \"<|call|>\""),
     ("unjinja analyze hermes.jinja --overlay idle.toml", 0, "<tool_call>"),
     ("unjinja analyze hermes.jinja --spec plain/hermes.toml", 0, "<tool_call>"),
@@ -183,15 +183,15 @@ fn flags_are_applied_by_every_command() -> Result<(), Failure> {
 }
 
 #[test]
-fn overlays_beside_are_applied_by_every_command() -> Result<(), Failure> {
-    let place = place("beside")?;
+fn overlays_next_to_the_input_are_applied_by_every_command() -> Result<(), Failure> {
+    let place = place("next_to")?;
     for file in ["hermes.toml", "plain/hermes.toml"] {
         let spec = place.read("specs/hermes.toml")?;
         place.write(file, spec.as_bytes())?;
     }
     place.write("hermes.overlay.toml", OVERLAY.as_bytes())?;
     place.write("eos.overlay.toml", place.read("tokens.toml")?.as_bytes())?;
-    check(&place, BESIDE)?;
+    check(&place, NEXT_TO_THEM)?;
     // What is written into the overlay's own folder is not corrected twice.
     assert_eq!(place.run("unjinja analyze hermes.jinja -o .", b"")?.code, 0);
     assert_eq!(place.read("hermes.toml")?, place.read("specs/hermes.toml")?);

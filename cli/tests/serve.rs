@@ -69,7 +69,7 @@ impl Serve {
         Ok(Self { child, address, said })
     }
 
-    /// What it has printed so far.
+    /// What it has printed until now.
     fn said(&self) -> String {
         self.said.lock().unwrap().clone()
     }
@@ -157,7 +157,7 @@ fn file(name: &str, text: &str) -> Result<PathBuf, Failure> {
     Ok(folder.join(name))
 }
 
-/// An upstream whose answer has so many words, and takes so long for each.
+/// An upstream whose answer has `words` words, and takes `milliseconds` for each.
 fn slow(words: usize, milliseconds: u64) -> Result<(Upstream, String), Failure> {
     let upstream = Upstream::start(local()?, &"word ".repeat(words), Duration::from_millis(milliseconds), None)?;
     let url = format!("http://{}", upstream.address);

@@ -14,7 +14,7 @@ impl ByteSet {
     /// The bytes that JSON strings treat specially: quotes, backslashes and control characters.
     pub(crate) const JSON_TEXT: Self = Self([0xffff_ffff, 0, 0, 0]).with(b'"').with(b'\\');
 
-    /// The bytes of names that stand in text: letters, digits, `_`, `-` and `.`.
+    /// The bytes of names in text: letters, digits, `_`, `-` and `.`.
     pub(crate) const NAME: Self = Self([0x03ff_6000_0000_0000, 0x07ff_fffe_87ff_fffe, u64::MAX, u64::MAX]);
 
     pub(crate) const fn with(mut self, byte: u8) -> Self {

@@ -16,7 +16,7 @@
 //! | `memory` | all of these parts together: what a parser keeps between two pushes |
 //! | `fast_path`, `pieces` | short pieces of text that need no look at the machine |
 //!
-//! Nothing here knows a model. Every primitive can stop at any byte and go on with the next push.
+//! Nothing here knows a model. Every primitive can stop at any byte and continue with the next push.
 //!
 //! An application links only the readers of values that its machines name. Code that all machines share must therefore not
 //! name a reader; it calls function pointers that a primitive of the reader has left in the memory.

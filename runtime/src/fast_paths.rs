@@ -2,8 +2,8 @@
 //!
 //! A fast path is code that reads text faster than the general code because the text is written as models usually write
 //! it. It must never change a message. All of them are called through [`attempt`]: a fast path gives `None` if the text is
-//! unusual, and then the general code goes on. A test turns all of them off and compares the messages. This module must not
-//! decide anything else.
+//! unusual, and then the general code takes over. A test turns all of them off and compares the messages. This module
+//! must not decide anything else.
 //!
 //! Each fast path stays because without it one of the measured workloads takes at least 10 % more instructions
 //! (`dev/benches/count_instructions`):

@@ -6,14 +6,14 @@ pub const MAX_NAME: usize = 256;
 /// How much text is held back while it is not yet certain that a call has begun, in bytes.
 pub const MAX_HELD: usize = 64 * 1024;
 
-/// How much text may stand between the opener of a call that breaks off and its closer, in bytes. It is held back until the
-/// closer shows that it is broken markup and not prose.
+/// How much text there may be between the opener of a call that breaks off and its closer, in bytes. It is held back
+/// until the closer shows that it is broken markup and not prose.
 pub const MAX_UNPARSED: usize = 256;
 
-/// How much white space may stand where only markers may follow, in bytes. More of it is taken for text.
+/// How much white space there may be where only markers may follow, in bytes. More of it is taken for text.
 pub const MAX_SPACE: usize = 64;
 
-/// How much white space may stand between a marker and what confirms it, in bytes.
+/// How much white space there may be between a marker and what confirms it, in bytes.
 pub(crate) const CONFIRM_SPACE: usize = 64;
 
 /// How much of a value is translated at a time, in bytes. It bounds the memory that a long value needs.

@@ -186,7 +186,7 @@ pub enum DiagnosticKind {
     UnknownTool,
     /// The call's arguments are not valid in their format. They were delivered as the model wrote them.
     MalformedArguments,
-    /// The output ended, or went on with something else, before the call was closed.
+    /// The output ended, or continued with something else, before the call was closed.
     IncompleteCall,
     /// The output contained bytes that are not UTF-8. They became U+FFFD.
     InvalidUtf8,
@@ -197,9 +197,9 @@ pub enum DiagnosticKind {
     ParallelCall,
     /// Markup of a call broke off before the call's name. The detail is the marker that it begins with.
     AbandonedCall,
-    /// A marker stands where it closes nothing. The detail is the marker.
+    /// A marker is at a place where it closes nothing. The detail is the marker.
     StrayMarker,
-    /// Text stands where only markers may stand. The detail is its beginning.
+    /// Text is at a place where only markers may be. The detail is its beginning.
     UnexpectedText,
     /// The object of a call has a member that the format does not know. The detail is the member's key.
     UnknownMember,
@@ -220,7 +220,7 @@ pub enum DiagnosticKind {
     /// no call of the message. The detail is the tool's name.
     ForbiddenCall,
     /// The answer looks like a call whose special tokens were removed before it was parsed. The detail is the name of the tool,
-    /// and how the text goes on.
+    /// and how the text continues.
     StrippedTokens,
 }
 
@@ -234,7 +234,7 @@ impl fmt::Display for Diagnostic {
             DiagnosticKind::UnknownTool if detail.is_empty() => f.write_str("no tool of this name was offered"),
             DiagnosticKind::UnknownTool => write!(f, "no tool named `{detail}` was offered"),
             DiagnosticKind::MalformedArguments => {
-                f.write_str("the arguments are not valid JSON and were passed on as they stand")
+                f.write_str("the arguments are not valid JSON and were passed on unchanged")
             }
             DiagnosticKind::IncompleteCall => f.write_str("the output broke off before the call was closed"),
             DiagnosticKind::InvalidUtf8 => f.write_str("the output holds bytes that are not UTF-8; each became U+FFFD"),
@@ -255,10 +255,10 @@ impl fmt::Display for Diagnostic {
             }
             DiagnosticKind::AbandonedCall => write!(f, "{detail:?} opens a call that breaks off before its name"),
             DiagnosticKind::StrayMarker => write!(f, "the marker {detail:?} closes nothing here"),
-            DiagnosticKind::UnexpectedText => write!(f, "this text stands where only markers may stand: {detail:?}"),
+            DiagnosticKind::UnexpectedText => write!(f, "this text is where only markers may be: {detail:?}"),
             DiagnosticKind::UnknownMember => write!(f, "the format has no member `{detail}` in a call"),
-            DiagnosticKind::MissingMarker if detail.is_empty() => f.write_str("a marker beside a value is missing"),
-            DiagnosticKind::MissingMarker => write!(f, "a marker beside the value of `{detail}` is missing"),
+            DiagnosticKind::MissingMarker if detail.is_empty() => f.write_str("a marker next to a value is missing"),
+            DiagnosticKind::MissingMarker => write!(f, "a marker next to the value of `{detail}` is missing"),
             DiagnosticKind::RepeatedTool => write!(f, "the tool `{detail}` was offered more than once"),
             DiagnosticKind::ArgumentsAsText => {
                 f.write_str("the arguments are a text that holds JSON; the text was read")

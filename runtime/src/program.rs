@@ -1,6 +1,6 @@
 //! The program of a format: how one assistant turn is read, as plain data.
 //!
-//! A spec is lowered to a program once. Everything behind that reads the program and nothing from an earlier stage: the
+//! A spec is lowered to a program once. Every later stage reads the program and nothing from an earlier stage: the
 //! [interpreter](crate::Interpreter) runs it, generated Rust is its specialised form, grammars are made from it, and
 //! `unjinja explain` shows it.
 //!
@@ -48,7 +48,7 @@ use text::set;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What is known of the model beside its syntax.
+    /// What is known of the model besides its syntax.
     pub info: ModelInfo,
     /// The generation prompts, and the state in which each leaves the parser.
     pub entries: List<Entry>,
@@ -127,7 +127,7 @@ impl Program {
         stops
     }
 
-    /// The state that goes on with text that looked like a call and is none: the text state itself, or the answer.
+    /// The state that reads text that looked like a call and is not one: the text state itself, or the answer.
     pub fn fallback(&self, from: StateId) -> StateId {
         match self.state(from).and_then(|state| state.hole.as_ref()) {
             Some(Hole::Text(_)) => from,
@@ -223,7 +223,7 @@ pub struct Entry {
 pub struct State {
     /// Its name in upper case, unique within the program.
     pub name: Text,
-    /// What is read here beside markers; `None` if only markers may come.
+    /// What is read here besides markers; `None` if only markers may come.
     pub hole: Option<Hole>,
     /// The markers that may come.
     pub markers: Cow<'static, Markers>,
@@ -324,8 +324,8 @@ pub enum Hole {
     ArgumentName,
     /// The raw text of an argument's value.
     Value,
-    /// An argument's value as a literal that ends by itself. Strings stand between this quote token; if it is empty, the
-    /// literal is Python's or JSON's.
+    /// An argument's value as a literal that ends by itself. This quote token comes before and after a string; if it is
+    /// empty, the literal is Python's or JSON's.
     Literal(Text),
     /// All arguments as one JSON value.
     Json,
@@ -421,8 +421,8 @@ pub enum Action {
         /// Text between the name and the index.
         separator: Text,
     },
-    /// The name is complete, and directly behind it that of the first argument: the marker between them is missing. It makes a
-    /// call if the function was offered and has that argument.
+    /// The name is complete, and directly after it that of the first argument: the marker between them is missing. It
+    /// makes a call if the function was offered and has that argument.
     StartSplit,
     /// The call's id is complete.
     Id,

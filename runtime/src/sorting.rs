@@ -15,7 +15,7 @@ pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// Where each of so many items belongs, as a comparison of two of their numbers says. Equal items keep their order.
+/// Where each of `count` items belongs, as a comparison of two of their numbers says. Equal items keep their order.
 pub fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places = vec![0; count];
     for (place, at) in order(count, compare).into_iter().enumerate() {
@@ -24,8 +24,8 @@ pub fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<u
     places
 }
 
-/// The numbers of so many items, in the order that a comparison of two of them says: sorted by merging runs of twice the
-/// length each time.
+/// The numbers of `count` items, in the order that a comparison of two of them says: sorted by merging runs of twice
+/// the length each time.
 pub fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     let mut merged = Vec::with_capacity(count);

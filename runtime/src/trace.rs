@@ -62,12 +62,12 @@ impl Interpreter {
             log.rewind(settled);
             log.mark(settled..end, Taken::Held, None);
         }
-        let behind = |at: usize| at.saturating_sub(prompt);
+        let in_output = |at: usize| at.saturating_sub(prompt);
         let spans = log.spans.into_iter().filter(|span| span.end > prompt);
-        let spans = spans.map(|span| Span { start: behind(span.start), end: behind(span.end), ..span });
+        let spans = spans.map(|span| Span { start: in_output(span.start), end: in_output(span.end), ..span });
         let stops = log.stops.into_iter().map(|stop| Stop {
-            at: behind(stop.at).min(output.len()),
-            held_from: stop.held_from.map(behind),
+            at: in_output(stop.at).min(output.len()),
+            held_from: stop.held_from.map(in_output),
             ..stop
         });
         let state = inner.program().state(last).map_or_else(String::new, |state| state.name.to_string());
@@ -205,7 +205,7 @@ impl Machine for Watched {
             self.stop(state, place, after.pos, Why::NotClosed);
         }
         match flow {
-            // Only text of a call can fail to fit. Plain text goes on in another state.
+            // Only text of a call can fail to fit. Plain text is read in another state.
             Flow::Mismatch if io.place().held.is_some() || io.place().open => {
                 let offered = self.inner.transition(state, found).is_none();
                 let why = if offered { Why::Unexpected } else { Why::NotOffered };

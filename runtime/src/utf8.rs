@@ -64,7 +64,7 @@ impl Utf8Carry {
                     self.len += 1;
                     bytes = rest;
                 }
-                // What was carried goes on in no valid way; the byte at hand is looked at afresh.
+                // What was carried does not continue validly; the current byte is looked at afresh.
                 Err(_) => {
                     on("\u{fffd}");
                     invalid = true;

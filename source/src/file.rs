@@ -107,7 +107,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<Source>, SourceError> {
     let has_model = names::is_of_model(path) || names::is_jinja(path);
     match has_model && !sources.iter().any(has_tokens) {
         true => {
-            let config = config_beside(path);
+            let config = sibling_config(path);
             Ok(sources.into_iter().map(|source| source.with_tokens_of(&config)).collect())
         }
         false => Ok(sources),
@@ -172,7 +172,7 @@ fn kind_of(path: &Path, start: &[u8]) -> Kind {
 
 /// The text of the `tokenizer_config.json` of the same model; empty if there is no such file or it cannot be read, because the
 /// template is complete without its tokens.
-fn config_beside(path: &Path) -> String {
+fn sibling_config(path: &Path) -> String {
     let config = names::model_folder(path).join("tokenizer_config.json");
     let file = File::open(&config).ok();
     file.and_then(|file| text::read(&config, file).ok()).unwrap_or_default()

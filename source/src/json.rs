@@ -141,10 +141,10 @@ fn without(path: &Path, object: &Map<String, Value>) -> SourceError {
     }
     let held = if keys.is_empty() { "the object is empty".to_owned() } else { format!("it has {}", keys.join(", ")) };
     let mut problem = format!("the file has no template under `{KEY}`: {held}");
-    let beside = MODEL_FILES.iter().map(|own| path.with_file_name(own)).find(|other| other != path && other.is_file());
-    match beside {
-        Some(beside) => problem.push_str(&format!("; try {} beside it", beside.display())),
-        None => problem.push_str("; many models keep the template in a file chat_template.jinja beside it"),
+    let sibling = MODEL_FILES.iter().map(|own| path.with_file_name(own)).find(|other| other != path && other.is_file());
+    match sibling {
+        Some(sibling) => problem.push_str(&format!("; try {} next to it", sibling.display())),
+        None => problem.push_str("; many models keep the template in a file chat_template.jinja next to it"),
     }
     SourceError::no_template(path, problem)
 }

@@ -69,7 +69,7 @@ fn templates_in_json() -> Done {
 
 #[test]
 fn a_jinja_file_gets_the_tokens_of_its_folder() -> Done {
-    let root = folder("tokens_beside")?;
+    let root = folder("tokens_next_to")?;
     let config = r#"{"bos_token": "<s>", "chat_template": "not read"}"#;
     write(&root, &[("corrected.jinja", "A"), ("tokenizer_config.json", config)])?;
     let source = Source::read_one(root.join("corrected.jinja"))?;
@@ -132,15 +132,15 @@ const WRONG: [(&str, &str); 12] = [
     ("[1]", "x.json: the file is a list in JSON; expected an object with the key `chat_template`"),
     (
         "{}",
-        "x.json: the file has no template under `chat_template`: the object is empty; many models keep the template in a file chat_template.jinja beside it",
+        "x.json: the file has no template under `chat_template`: the object is empty; many models keep the template in a file chat_template.jinja next to it",
     ),
     (
         r#"{"a": 1, "b": 2}"#,
-        "x.json: the file has no template under `chat_template`: it has `a`, `b`; many models keep the template in a file chat_template.jinja beside it",
+        "x.json: the file has no template under `chat_template`: it has `a`, `b`; many models keep the template in a file chat_template.jinja next to it",
     ),
     (
         r#"{"chat_template": null, "b": 2}"#,
-        "x.json: the file has no template under `chat_template`: it has `chat_template`, `b`; many models keep the template in a file chat_template.jinja beside it",
+        "x.json: the file has no template under `chat_template`: it has `chat_template`, `b`; many models keep the template in a file chat_template.jinja next to it",
     ),
     (
         r#"{"chat_template": 7}"#,
@@ -235,7 +235,7 @@ fn a_file_that_keeps_its_template_elsewhere_says_where() -> Done {
     write(&root, &[("chat_template.jinja", "J"), ("tokenizer_config.json", r#"{"eos_token": "</s>"}"#)])?;
     let error = Source::read(root.join("tokenizer_config.json")).unwrap_err().to_string();
     assert!(error.contains("the file has no template under `chat_template`: it has `eos_token`; try "), "{error}");
-    assert!(error.ends_with("chat_template.jinja beside it"), "{error}");
+    assert!(error.ends_with("chat_template.jinja next to it"), "{error}");
     let error = Source::read(root.join("chat_template.jinja#rag")).unwrap_err().to_string();
     assert!(
         error.contains("the file holds one template, which has no name, so there is no `rag`: leave `#rag` out"),

@@ -164,7 +164,7 @@ impl Findings {
                 let cause = format!("`{key}` {} is not the id of a model", text::quote(model));
                 self.add(&key, &[], cause, "write `owner/name`, as the Hugging Face Hub does");
             } else if models[..index].contains(model) {
-                let cause = format!("`{key}` {} stands in the list twice", text::quote(model));
+                let cause = format!("`{key}` {} is in the list twice", text::quote(model));
                 self.add(&key, &[], cause, "remove one of the two");
             }
         }

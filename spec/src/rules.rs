@@ -149,7 +149,7 @@ fn marker(old: &str, new: &str, meaning: WhiteSpace) -> Verdict {
     verdict(
         Compatible,
         "only white space around the marker changed: parsers demand its core alone; \
-         at most that white space shows up in the text beside it, a grammar writes the old layout",
+         at most that white space shows up in the text next to it, a grammar writes the old layout",
     )
 }
 

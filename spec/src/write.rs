@@ -5,7 +5,7 @@ use crate::document::{Node, Value};
 use crate::text::{key, quote};
 
 /// The first line of a spec.
-const HEADER: &str = "# Format spec, written by `unjinja analyze`. Corrections go into an overlay beside it.\n";
+const HEADER: &str = "# Format spec, written by `unjinja analyze`. Corrections go into an overlay next to it.\n";
 
 /// Columns up to which an array stays on one line.
 const WIDTH: usize = 100;

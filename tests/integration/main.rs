@@ -1,5 +1,5 @@
 //! The end-to-end tests of the project, over the parsers that this package's build script compiles, the committed specs,
-//! and the corpus where it is at hand.
+//! and the corpus where it is available.
 //!
 //! They are one program, because linking a program takes as long as compiling one of these files. Each file is a module
 //! with tests about one subject; `cargo test --test integration SUBJECT` runs it.

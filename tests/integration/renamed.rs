@@ -1,6 +1,6 @@
 //! Shows that the analyzer does not recognise known templates by their text. Every template of the corpus is rewritten in
 //! ways that keep its meaning (other names for its markers, more white space inside statements, comments), and the spec of
-//! the rewritten template must be the same but for the names.
+//! the rewritten template must be the same except for the names.
 //!
 //! A rewrite counts only if the renderer confirms, on all conversations of the corpus, that it kept the meaning. Known
 //! differences are listed below with their reasons; the list may only shrink.

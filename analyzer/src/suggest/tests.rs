@@ -104,8 +104,8 @@ fn described_reasoning_is_read_with_the_draft() -> Result<(), Failure> {
 }
 
 #[test]
-fn a_description_behind_a_switch_is_found() -> Result<(), Failure> {
-    let text = "{% if thinking %}Reason behind 'I think:' and answer behind 'I say:'.{% endif %}\
+fn a_description_under_a_switch_is_found() -> Result<(), Failure> {
+    let text = "{% if thinking %}Reason after 'I think:' and answer after 'I say:'.{% endif %}\
                 {% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
                 {% if add_generation_prompt %}<|assistant|>{% endif %}";
     let template = Template::parse("switched.jinja", text)?;

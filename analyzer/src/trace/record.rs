@@ -271,7 +271,7 @@ fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[String], list
         &number,
         &[("a string", Some(&calls.one)), ("a number", calls.number.as_ref())],
         &["tools.arguments.quote", "tools.arguments.other_name_suffix"],
-        "what differs beside the value tells its type",
+        "what differs next to the value tells its type",
     );
     add(
         Experiment::T5,
@@ -323,7 +323,7 @@ fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[String], list
         &["content.after_calls", "alternatives.content.start", "alternatives.content.end", "alternatives.turn.end"],
         "what differs from an answer alone is another form of the same markers",
     );
-    let null = Comparison::new(Experiment::NullContent, "a call beside content that is null");
+    let null = Comparison::new(Experiment::NullContent, "a call with content that is null");
     let null = null.result("one call", text_of(&calls.null));
     list.push(record.found(null, &["capabilities.requires_nonnull_content"]).because(match calls.refuses_null() {
         true => "the template refuses it, or prints the null",

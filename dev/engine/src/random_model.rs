@@ -77,12 +77,12 @@ impl RandomModel {
             let all = added.zip(vocabulary::FIRST_ADDED..).chain([("</s>", vocabulary::END)]);
             let longest = all.filter(|(text, _)| rest.starts_with(text)).max_by_key(|(text, _)| text.len());
             let length = longest.map_or(rest.chars().next().map_or(1, char::len_utf8), |(text, _)| text.len());
-            let (here, behind) = rest.split_at(length);
+            let (here, after) = rest.split_at(length);
             match longest {
                 Some((_, id)) => tokens.push(LlamaToken(id)),
                 None => tokens.extend(here.bytes().map(|byte| LlamaToken(vocabulary::token(byte)))),
             }
-            rest = behind;
+            rest = after;
         }
         tokens
     }

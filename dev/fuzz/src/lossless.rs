@@ -193,11 +193,11 @@ impl<'a> Judge<'a> {
         // A quote closes arguments that are a text.
         let quoted = self.text.get(first) == Some(&b'"');
         let fits = move |&to: &usize| {
-            let behind_quote = quoted && to == first + 1;
+            let after_quote = quoted && to == first + 1;
             to > from
                 && (!complete
                     || to == first
-                    || behind_quote
+                    || after_quote
                     || self.text[..to].ends_with(&arguments)
                     || self.may_end[to])
         };

@@ -78,7 +78,7 @@ fn source_is_plain(source: &str) -> Result<(), String> {
         return Err(format!("read again, the source is another:\n{source}\n-----\n{again}"));
     }
     match source.chars().find(|&c| is_hidden(c)) {
-        Some(c) => Err(format!("{c:?} stands in the source:\n{source}")),
+        Some(c) => Err(format!("{c:?} is in the source:\n{source}")),
         None => Ok(()),
     }
 }

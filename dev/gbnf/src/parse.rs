@@ -248,7 +248,7 @@ impl<'t> Parser<'t> {
         at: usize,
     ) -> Fallible<u64> {
         if last == elements.len() {
-            return Err((at, "nothing stands before the repetition".to_owned()));
+            return Err((at, "nothing comes before the repetition".to_owned()));
         }
         let rules = match max {
             Some(max) if max > 0 => max,

@@ -1,7 +1,8 @@
 //! Sentences that are drawn with the masks of one engine are accepted by the other two and read by the parser.
 //!
-//! Here, `dev/gbnf` stands for llama.cpp: `dev/engine` proves that both judge the same grammars alike. Where `UNJINJA_SENTENCES` names
-//! a file, the sentences are written to it, and the test `sentences` of `dev/engine` gives them to llama.cpp itself.
+//! Here, `dev/gbnf` replaces llama.cpp: `dev/engine` proves that both judge the same grammars alike. Where
+//! `UNJINJA_SENTENCES` names a file, the sentences are written to it, and the test `sentences` of `dev/engine` gives
+//! them to llama.cpp itself.
 
 mod support;
 

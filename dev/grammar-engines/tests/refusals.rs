@@ -73,8 +73,8 @@ fn what_follows_the_turn_is_refused() -> Result<(), Failure> {
             }
         }
     }
-    println!("{second} turns with a second call and {after} that go on are refused");
+    println!("{second} turns with a second call and {after} that continue are refused");
     assert!(wrong.is_empty(), "{} answers differ:\n{wrong}", wrong.lines().count());
-    assert!(second > 100 && after > 100, "{second} with a second call, {after} that go on");
+    assert!(second > 100 && after > 100, "{second} with a second call, {after} that continue");
     Ok(())
 }

@@ -362,7 +362,7 @@ impl Printer<'_> {
         if self.style.join == Join::Apart || (self.style.layout == Layout::Line && nodes.len() == 1) {
             for node in &nodes {
                 match node {
-                    Node::Text(text) if self.style.layout == Layout::Line && may_stand_bare(text) => {
+                    Node::Text(text) if self.style.layout == Layout::Line && may_be_bare(text) => {
                         self.out.push_str(text);
                     }
                     _ => {
@@ -417,6 +417,6 @@ fn merged(nodes: &[Node]) -> Vec<Node> {
 }
 
 /// Whether a text may be outside an expression: Jinja trims white space next to tags.
-fn may_stand_bare(text: &str) -> bool {
+fn may_be_bare(text: &str) -> bool {
     text.trim() == text && !text.contains(['{', '}', '%', '#'])
 }

@@ -10,7 +10,7 @@ const HELLO: &str = "<think>A greeting, so I greet.</think>\nHello! What can I d
 /// With the tool of `examples/chat`.
 const CALL: &str = "<think>I have to look into the file.</think>\nLet me see.\n<call>{\"name\": \"count_words\", \
                     \"arguments\": {\"file\": \"README.md\"}}</call><|end|>";
-/// Behind the tool's result.
+/// After the tool's result.
 const ANSWER: &str = "<think>The tool has counted.</think>\nNow we both know how long it is.<|end|>";
 
 /// The output for a prompt, in pieces. The model stops when the receiver is dropped.

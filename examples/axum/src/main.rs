@@ -1,7 +1,7 @@
 //! A chat endpoint of your own: loads a chat template, reads requests in OpenAI's format, and streams what the model writes.
 //!
 //! ```text
-//! cargo run -p example-axum                                           # the template beside this example
+//! cargo run -p example-axum                                           # the template next to this example
 //! cargo run -p example-axum -- 127.0.0.1:3000 tokenizer_config.json   # an address, and your own template
 //! curl -N http://127.0.0.1:3000/v1/chat/completions \
 //!     -d '{"stream": true, "messages": [{"role": "user", "content": "Hello!"}]}'
@@ -29,7 +29,7 @@ use unjinja_server::{ApiError, Finish};
 
 use generate::generate;
 
-/// The template beside this file.
+/// The template next to this file.
 const TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/chat_template.jinja");
 
 #[tokio::main]

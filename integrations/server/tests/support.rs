@@ -173,7 +173,7 @@ pub fn assemble_chunks(chunks: &[ChatCompletionChunk]) -> Completion {
             let delta = choice["delta"].as_object().expect("an object");
             assert_eq!(delta.contains_key("role"), at == 0, "the role is in the first chunk only");
             accumulate(&mut message, delta);
-            assert!(completion.finish_reason.is_null(), "nothing comes behind the reason");
+            assert!(completion.finish_reason.is_null(), "nothing comes after the reason");
             completion.finish_reason = choice["finish_reason"].clone();
         }
     }

@@ -110,7 +110,7 @@ impl Interpreter<'_> {
             StmtKind::Break => return Ok(Flow::Break),
             StmtKind::Continue => return Ok(Flow::Continue),
             StmtKind::OtherTemplate(what) => {
-                return Err(Fault::new(format!("`{what}`: a chat template stands alone, there is nothing to load")));
+                return Err(Fault::new(format!("`{what}`: a chat template is one file, there is nothing to load")));
             }
         }
         Ok(Flow::Next)

@@ -13,14 +13,14 @@ use crate::tools::Types;
 
 impl Io<'_> {
     /// The marker that was just read may open a call. Until [`start_call`](Self::start_call), everything from it on is held
-    /// back. If the text stops fitting, `state` goes on with it as plain text.
+    /// back. If the text stops fitting, `state` reads it as plain text.
     pub fn speculate(&mut self, state: StateId) {
         self.deliver_refused(self.memory.cursor.text_end);
         let Memory { cursor, speculation, .. } = &mut *self.memory;
         speculation.begin(cursor.text_end, cursor.marker_at, cursor.pos, state);
     }
 
-    /// Like [`speculate`](Self::speculate), if no marker but the text at hand itself may open a call.
+    /// Like [`speculate`](Self::speculate), where no marker was read: the text from here on may be a call.
     pub fn speculate_here(&mut self, state: StateId) {
         self.deliver_refused(self.memory.cursor.pos);
         let Memory { cursor, speculation, .. } = &mut *self.memory;
@@ -84,8 +84,9 @@ impl Io<'_> {
         self.start_offered_call()
     }
 
-    /// The name that was read holds the name of an offered function, and directly behind it the name of one of its arguments.
-    /// Returns whether that is so; then it announces a call, and the argument's name is the one that was read.
+    /// The name that was read holds the name of an offered function, and directly after it the name of one of its
+    /// arguments. Returns whether that is so; then it announces a call, and the argument's name is the one that was
+    /// read.
     pub fn start_split_call(&mut self) -> bool {
         let text = self.captured.unwrap_or_else(|| self.memory.cursor.capture.as_str()).to_owned();
         let tools = &self.options.tools;
@@ -151,7 +152,8 @@ impl Io<'_> {
         self.memory.readers.python.read_arguments(false);
     }
 
-    /// The text that was read is an argument's name. A literal follows, and behind it perhaps a name without a separator.
+    /// The text that was read is an argument's name. A literal follows, and after it perhaps a name without a
+    /// separator.
     pub fn argument_tight_literal(&mut self) {
         self.argument_literal();
         self.memory.readers.python.read_arguments(true);

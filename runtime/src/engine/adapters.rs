@@ -58,7 +58,7 @@ mod futures {
     /// The events of an output that arrives asynchronously: a `futures_core::Stream` over another one, which gives pieces of the
     /// output, or errors. Needs the feature `futures`.
     ///
-    /// The output is over where the inner stream ends. An error is passed on; what comes behind it is read as before.
+    /// The output ends where the inner stream ends. An error is passed on; what comes after it is read as before.
     pub struct EventStream<M, S> {
         stream: Stream<M>,
         pieces: S,

@@ -25,7 +25,7 @@ pub(crate) struct CallBuilder {
     /// Broken markup in the open call, which waits for the call's end.
     unparsed: Vec<u8>,
     /// A line of text ended before the calls.
-    behind_line: bool,
+    after_line: bool,
 }
 
 /// The call that is open.
@@ -79,7 +79,7 @@ impl CallBuilder {
     ) {
         self.close(false, emitter, sink);
         let index = self.count;
-        self.behind_line = emitter.last == b'\n';
+        self.after_line = emitter.last == b'\n';
         let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));
         let name = name.unwrap_or_else(|| self.name.as_str());
         let tools = &options.tools;
@@ -138,7 +138,7 @@ impl CallBuilder {
         emitter.flush_if_long(sink);
     }
 
-    /// Sends arguments that stand in the input as they are to be sent.
+    /// Sends arguments that need no translation: the input holds them verbatim.
     pub(super) fn pass_arguments(
         &mut self,
         input: &Input<'_>,
@@ -197,7 +197,7 @@ impl CallBuilder {
         }
         let Some(call) = self.open.take() else { return };
         // Arguments that were sent are no text.
-        emitter.last = if self.behind_line { b'\n' } else { 0 };
+        emitter.last = if self.after_line { b'\n' } else { 0 };
         if refused {
             // Its text is delivered as it is.
             self.unparsed.clear();
@@ -207,8 +207,8 @@ impl CallBuilder {
         self.send_unparsed(emitter, sink);
     }
 
-    /// Keeps broken markup in the open call. It is sent behind the call, so that no text stands inside one, unless it is so
-    /// long that it would take too much memory.
+    /// Keeps broken markup in the open call. It is sent after the call, so that no text comes inside a call, unless it
+    /// is so long that it would take too much memory.
     pub(super) fn keep_unparsed(&mut self, text: &[u8], emitter: &mut Emitter, sink: Sink<'_>) {
         if self.is_refused() {
             return;

@@ -1,4 +1,4 @@
-//! Parsers of any model behind one interface, for applications whose users choose the model.
+//! One interface to the parsers of all models, for applications whose users choose the model.
 
 use super::input::Chunk;
 use super::machine::Machine;
@@ -93,7 +93,7 @@ pub trait ChatStream {
     /// Makes the parser new. Returns the bytes that were not settled.
     fn reset(&mut self) -> Vec<u8>;
 
-    /// How many bytes were looked at so far; see [`Stream::bytes_looked_at`].
+    /// How many bytes were looked at until now; see [`Stream::bytes_looked_at`].
     #[cfg(feature = "testing")]
     fn bytes_looked_at(&self) -> u64;
 

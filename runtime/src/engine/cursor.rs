@@ -1,4 +1,5 @@
-//! The position in the text at hand, and what is read at it: text up to a marker, a marker that must come next, a name.
+//! The position in the buffered text, and what is read at it: text up to a marker, a marker that must come next, a
+//! name.
 //!
 //! The cursor moves and reports what it found. It must not send events and must not know calls.
 
@@ -18,18 +19,18 @@ pub enum Found {
     Marker(usize),
     /// A value that ends by itself is complete.
     Done,
-    /// Something that is none of the markers.
+    /// Something that is not one of the markers.
     Other,
     /// More text is needed.
     Wait,
 }
 
-/// The position in the text at hand. Offsets count from the start of that text.
+/// The position in the buffered text. Offsets count from the start of that text.
 #[derive(Default)]
 pub(crate) struct Cursor {
     /// Everything before it is read.
     pub(super) pos: usize,
-    /// How far the text behind it was searched.
+    /// How far the text after it was searched.
     pub(super) search: Searcher,
     /// Where the text before the last marker ended.
     pub(super) text_end: usize,
@@ -46,17 +47,17 @@ pub(crate) struct Cursor {
     pub(super) capture: InlineString,
 }
 
-/// A stretch of plain text that ends at a marker, or with the text at hand.
+/// A stretch of plain text that ends at a marker, or with the buffered text.
 pub(super) struct Stretch {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) found: Found,
-    /// All text at hand was read, but for white space that may belong to a marker, or the first byte of one.
+    /// All buffered text was read, but for white space that may belong to a marker, or the first byte of one.
     pub(super) all_read: bool,
 }
 
 impl Cursor {
-    /// The first `count` bytes of the text at hand are gone.
+    /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.pos -= count;
         self.search.rebase(count);
@@ -141,7 +142,7 @@ impl Cursor {
         place.in_text = place.in_text || !text.trim_ascii_start().is_empty();
     }
 
-    /// Takes one of `markers`, which must come next. White space may stand before it; with `exact` only its own.
+    /// Takes one of `markers`, which must come next. White space may come before it; with `exact` only its own.
     pub(super) fn expect(&mut self, input: &Input<'_>, markers: &Markers, exact: bool) -> Found {
         let pos = self.pos;
         let other = |cursor: &mut Self| {
@@ -209,7 +210,7 @@ impl Cursor {
         }
     }
 
-    /// A marker begins at `at`, behind what may be a name.
+    /// A marker begins at `at`, after what may be a name.
     fn end_name<'t>(
         &mut self,
         input: &Input<'t>,

@@ -22,7 +22,7 @@ pub(crate) struct Emitter {
     pub(super) arguments: Vec<u8>,
     /// The call that they belong to, by its index.
     pub(super) call: usize,
-    /// Room to put together what waited and a piece behind it.
+    /// Room to put together what waited and the piece after it.
     pub(super) joined: String,
     /// What the answer goes through, if the options ask for it.
     filter: Option<Box<dyn Filter>>,
@@ -35,12 +35,12 @@ pub(crate) struct Emitter {
     invalid_utf8: bool,
     /// Where broken markup goes.
     unparsed: Unparsed,
-    /// How many bytes at the start of the text at hand the prompt wrote as the beginning of a marker. They are no text of the
-    /// message.
+    /// How many bytes at the start of the buffered text the prompt wrote as the beginning of a marker. They are no text
+    /// of the message.
     pub(super) begun: usize,
     /// The last byte of text that was sent before what is open.
     pub(super) last: u8,
-    /// Where the text at hand begins in the output, in bytes. Negative while it holds what the prompt wrote.
+    /// Where the buffered text begins in the output, in bytes. Negative while it holds what the prompt wrote.
     pub(super) base: i64,
     /// The tokens that were pushed, and what they became.
     pub(super) tokens: TokenCounter,
@@ -149,22 +149,22 @@ impl Emitter {
         self.keep_opener(marker);
     }
 
-    /// The generation prompt opened reasoning with this text, or the opening marker goes on with it.
+    /// The generation prompt opened reasoning with this text, or the opening marker continues with it.
     pub(super) fn keep_opener(&mut self, text: &[u8]) {
         if !self.extract_reasoning {
             self.opener.extend_from_slice(text);
         }
     }
 
-    /// White space behind a marker was taken as its layout.
+    /// White space after a marker was taken as its layout.
     pub(super) fn layout_taken(&mut self, layout: &[u8]) {
         if !self.opener.is_empty() {
             self.keep_opener(layout);
         }
     }
 
-    /// A marker closed reasoning. It stands between two offsets of the input, with its layout. Returns whether it was left
-    /// in the content.
+    /// A marker closed reasoning. `from..to` is the marker's range in the input, with its layout. Returns whether it
+    /// was left in the content.
     pub(super) fn close_reasoning(&mut self, input: &Input<'_>, from: usize, to: usize, sink: Sink<'_>) -> bool {
         let left_in = !self.extract_reasoning && self.reasoning_written;
         if left_in {
@@ -218,7 +218,7 @@ impl Emitter {
         sink(Event::Diagnostic(diagnostic));
     }
 
-    /// Where an offset of the text at hand is in the output; `None` if the prompt wrote it.
+    /// Where an offset of the buffered text is in the output; `None` if the prompt wrote it.
     pub(super) fn place(&self, offset: usize) -> Option<usize> {
         usize::try_from(self.base.saturating_add_unsigned(offset as u64)).ok()
     }

@@ -23,7 +23,7 @@ pub(super) struct FastPath<M> {
     pub(super) pairs: Pairs,
     /// The bytes that wait at the end of a piece, because they may be the layout of a marker.
     layout: ByteSet,
-    /// At most so many of them wait.
+    /// The maximum number of bytes that wait.
     layout_length: usize,
     /// Escapes a piece of raw text in a JSON string; `None` if the arguments are JSON already.
     pub(super) escape: Option<Escape<M>>,
@@ -49,9 +49,9 @@ pub(super) type Read<M> = fn(&mut M, &str, &mut Vec<u8>) -> Option<Taken>;
 pub(super) struct Taken {
     /// How many bytes.
     pub(super) count: usize,
-    /// The value goes on behind them. If not, the machine goes on there.
+    /// The value continues after them. If not, the machine continues there.
     pub(super) more: bool,
-    /// The bytes are arguments as they stand. If not, the arguments were written to the emitter.
+    /// The bytes are the arguments, verbatim. If not, the arguments were written to the emitter.
     pub(super) unchanged: bool,
 }
 
@@ -90,7 +90,7 @@ impl<M> FastPath<M> {
         markers: ByteSet::EMPTY,
     };
 
-    /// In plain text up to one of `markers`. `None` if bytes of `markers` may stand inside a character.
+    /// In plain text up to one of `markers`. `None` if bytes of `markers` may occur inside a character.
     pub(super) fn in_text(markers: &Markers, channel: Channel) -> Option<Self> {
         let special = markers.begins.firsts;
         Self::before(markers, Self { target: Target::Text(channel), special, ..Self::NONE })

@@ -1,4 +1,4 @@
-//! What a parser is fed with: chunks of a model's output, and the text at hand during one push.
+//! What a parser is fed with: chunks of a model's output, and the text that is buffered during one push.
 //!
 //! This module must not know markers or states.
 
@@ -100,8 +100,8 @@ impl<'t, const N: usize> From<&'t [u8; N]> for Chunk<'t> {
     }
 }
 
-/// The text at hand: what waited from earlier pushes, and the new chunk. Offsets everywhere in the engine count from its
-/// start.
+/// The buffered text: what waited from earlier pushes, and the new chunk. Offsets everywhere in the engine count from
+/// its start.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'t> {
     /// All of it.
@@ -113,7 +113,7 @@ pub(crate) struct Input<'t> {
 }
 
 impl<'t> Input<'t> {
-    /// A chunk; `last` says that nothing comes behind it.
+    /// A chunk; `last` says that nothing comes after it.
     pub(super) fn new(chunk: Chunk<'t>, last: bool) -> Self {
         Self { bytes: chunk.as_bytes(), text: chunk.as_text(), last }
     }

@@ -1,4 +1,4 @@
-//! What a step of a machine works with: the text at hand, the memory of the parser, and the way out.
+//! What a step of a machine works with: the buffered text, the memory of the parser, and the way out.
 //!
 //! The reading primitives that every program uses are here: text, a marker that must come next, a name. Those for values are
 //! in `read_values.rs` and `read_object.rs`, and what a step does with its finds is in `actions.rs`. The work itself is done
@@ -20,7 +20,7 @@ use crate::options::Options;
 use crate::program::{Hole, Markers, Program, State, StateId};
 use crate::readers::json::escape_bytes_into;
 
-/// The text at hand and the way out, for the length of one push.
+/// The buffered text and the way out, for the length of one push.
 pub struct Io<'a> {
     pub(super) memory: &'a mut Memory,
     pub(super) options: &'a Options,
@@ -76,7 +76,7 @@ impl<'a> Io<'a> {
         stretch.found
     }
 
-    /// Reads one of `markers`. White space may stand before it. [`Found::Other`] if something else comes.
+    /// Reads one of `markers`. White space may come before it. [`Found::Other`] if something else comes.
     pub fn expect(&mut self, markers: &Markers) -> Found {
         if !self.skip_layout() {
             return Found::Wait;
@@ -164,13 +164,13 @@ impl<'a> Io<'a> {
     }
 
     /// The text does not fit: text that was held back becomes plain text, unless it is a broken call. Returns the state that
-    /// goes on; `None` if nothing was held back. `state` is the one in which the text does not fit.
+    /// continues; `None` if nothing was held back. `state` is the one in which the text does not fit.
     pub(super) fn give_up(&mut self, program: &Program, state: StateId) -> Option<StateId> {
         let broken = self.breaks_off(program, state);
         let Memory { cursor, speculation, calls, readers, .. } = &mut *self.memory;
         let state = match program.unparsed.filter(|_| broken) {
             Some(unparsed) => {
-                // The closer is looked for behind the last marker that did fit.
+                // The closer is looked for after the last marker that did fit.
                 cursor.go_back(cursor.marker_end, cursor.marker_end);
                 unparsed
             }
@@ -218,7 +218,7 @@ impl<'a> Io<'a> {
     pub fn broken_call(&mut self, markers: &Markers) -> Found {
         let Memory { cursor, speculation, .. } = &mut *self.memory;
         let Some(limit) = speculation.start().map(|start| start + MAX_UNPARSED) else { return Found::Other };
-        // Text behind the limit is not looked at, so that the result does not depend on how much of it is at hand.
+        // Text after the limit is not looked at, so that the result does not depend on how much of it is buffered.
         let is_long = self.input.bytes.len() > limit;
         let text = if is_long { &self.input.bytes[..limit] } else { self.input.bytes };
         cursor.search.from = cursor.search.from.max(cursor.pos);
@@ -241,7 +241,7 @@ impl<'a> Io<'a> {
         self.memory.emitter.flush(self.sink);
     }
 
-    /// Delivers text of a call that was ruled out, up to where the text at hand is settled, or to the end of the turn.
+    /// Delivers text of a call that was ruled out, up to where the buffered text is settled, or to the end of the turn.
     pub(super) fn flush_refused(&mut self) {
         let to = if self.input.last { self.input.bytes.len() } else { self.memory.settled() };
         let Memory { cursor, refusal, emitter, .. } = &mut *self.memory;

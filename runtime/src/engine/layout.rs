@@ -3,7 +3,7 @@
 
 use crate::program::Markers;
 
-/// The length of `text` without the white space at its end that belongs to a marker behind it: as much of `layout` as is
+/// The length of `text` without the white space at its end that belongs to a marker after it: as much of `layout` as is
 /// there.
 pub(super) fn trim_before(text: &[u8], layout: &str) -> usize {
     let mut end = text.len();

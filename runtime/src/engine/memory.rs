@@ -9,7 +9,7 @@ use super::speculation::Speculation;
 use super::value_readers::ValueReaders;
 use crate::options::Options;
 
-/// Everything that a parser keeps between two pushes. Offsets count from the start of the text at hand.
+/// Everything that a parser keeps between two pushes. Offsets count from the start of the buffered text.
 pub(crate) struct Memory {
     pub(super) cursor: Cursor,
     pub(super) speculation: Speculation,
@@ -37,12 +37,12 @@ impl Memory {
         }
     }
 
-    /// How many bytes at the start of the text at hand are not needed any more.
+    /// How many bytes at the start of the buffered text are not needed any more.
     pub(super) fn settled(&self) -> usize {
         self.speculation.start().unwrap_or(self.cursor.pos)
     }
 
-    /// The first `count` bytes of the text at hand are gone.
+    /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.emitter.base += count as i64;
         self.emitter.begun = self.emitter.begun.saturating_sub(count);

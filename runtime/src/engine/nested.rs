@@ -46,9 +46,9 @@ impl Io<'_> {
         let types = place.types();
         let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         let list = calls.open.as_ref().is_some_and(|call| call.list);
-        let goes_on = list && calls.argument.as_bytes() == cursor.capture.as_bytes();
-        readers.item = goes_on;
-        if goes_on {
+        let continues = list && calls.argument.as_bytes() == cursor.capture.as_bytes();
+        readers.item = continues;
+        if continues {
             emitter.arguments.extend_from_slice(b", ");
             calls.wrote(Written::Members, emitter, self.sink);
             self.begin_tagged(place.item().types(), nesting.python);

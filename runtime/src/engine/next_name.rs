@@ -35,7 +35,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// How far the text behind a marker was compared with the names that may follow, one after the other.
+/// How far the text after a marker was compared with the names that may follow, one after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NameProbe {
     /// Which of them is compared.
@@ -50,12 +50,12 @@ pub(super) struct NameProbe {
 /// The part of a name and its surroundings that is compared.
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// What stands before the name, from this byte on.
+    /// What comes before the name, from this byte on.
     Before(usize),
     Space,
     Name,
     Gap,
-    /// What stands after the name, from this byte on.
+    /// What comes after the name, from this byte on.
     After(usize),
 }
 
@@ -66,8 +66,8 @@ impl Default for Part {
 }
 
 impl NameProbe {
-    /// Whether one of the names of `marker` follows; `None` while more text is needed to tell. `after` is the text behind the
-    /// marker and the white space after it.
+    /// Whether one of the names of `marker` follows; `None` while more text is needed to tell. `after` is the text
+    /// after the marker and the white space after it.
     pub(super) fn follows(
         &mut self,
         after: &[u8],
@@ -86,7 +86,7 @@ impl NameProbe {
         Some(false)
     }
 
-    /// With `exact`, no white space may stand before the name.
+    /// With `exact`, no white space may come before the name.
     fn compare(
         &mut self,
         after: &[u8],
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_counts_with_what_stands_beside_it() {
+    fn a_name_counts_with_the_text_around_it() {
         const LINE: &[NextName] = &[NextName::new(NameKind::Argument, "", "=")];
         const LIST: &[NextName] =
             &[NextName::new(NameKind::Argument, "", "="), NextName::new(NameKind::Function, ",", "(")];

@@ -13,8 +13,8 @@ use crate::utf8::lossy;
 
 impl Memory {
     /// Escapes a piece of a string, or gives it to the reader of the open value. Returns whether the piece is done with. If
-    /// not, the machine goes on with what the reader left of it. `carry` is what waits from earlier pieces, and afterwards
-    /// what waits from now on.
+    /// not, the machine continues with what the reader left of it. `carry` is what waits from earlier pieces, and
+    /// afterwards what waits from now on.
     pub(super) fn read_piece(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
         if let Some(escape) = self.fast_path.escape
             && let Target::Arguments(_) = self.fast_path.target
@@ -60,7 +60,7 @@ impl Memory {
         self.note_taken(&taken)
     }
 
-    /// Puts together what waits and the text behind it. Only ASCII waits: no other byte can end a piece and belong to a
+    /// Puts together what waits and the text after it. Only ASCII waits: no other byte can end a piece and belong to a
     /// marker.
     #[inline]
     pub(super) fn join(&mut self, waiting: &[u8], text: &str) {
@@ -111,7 +111,7 @@ impl Memory {
         let stops = Begins { firsts: self.fast_path.markers, pairs: self.fast_path.pairs };
         let bytes = text.as_bytes();
         let scanner = scanner(self);
-        if !carry.is_empty() && !goes_on_behind(carry, bytes, scanner, &stops) {
+        if !carry.is_empty() && !feed_held_bytes(carry, bytes, scanner, &stops) {
             return None;
         }
         let (count, more) = match scanner.feed_until(bytes, 0, &stops) {
@@ -170,9 +170,10 @@ impl Memory {
     }
 }
 
-/// Whether what waited is no marker, as the text behind it shows. If so, the scanner reads it.
+/// Feeds the bytes that waited to the scanner if `text` rules out that they begin a marker. Returns whether the value
+/// continues.
 #[inline(never)]
-fn goes_on_behind(waiting: &[u8], text: &[u8], scanner: &mut Scanner, stops: &Begins) -> bool {
+fn feed_held_bytes(waiting: &[u8], text: &[u8], scanner: &mut Scanner, stops: &Begins) -> bool {
     let pair = waiting.last().zip(text.first());
     let marker = pair.is_none_or(|(&first, &second)| stops.pairs.has(first, second));
     !marker && scanner.feed(waiting) == Progress::More
@@ -181,7 +182,7 @@ fn goes_on_behind(waiting: &[u8], text: &[u8], scanner: &mut Scanner, stops: &Be
 /// What the reader of a literal said to some bytes.
 pub(super) struct Fed {
     pub(super) progress: Progress,
-    /// The literal broke a rule so far.
+    /// The literal has broken a rule already.
     pub(super) malformed: bool,
     /// The bytes that may end the string that the literal is in, if it is in one.
     pub(super) string_ends: Option<ByteSet>,

@@ -1,8 +1,8 @@
-//! Where reading stands, for tools that show what each byte of a text was taken for. No parser asks for it.
+//! The reading position, for tools that show what each byte of a text was taken for. No parser asks for it.
 
 use super::io::Io;
 
-/// Where reading stands. Offsets count from the start of the text at hand.
+/// The reading position. Offsets count from the start of the buffered text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Everything before it is read.
@@ -24,7 +24,7 @@ pub struct Place {
 }
 
 impl Io<'_> {
-    /// Where reading stands.
+    /// The reading position.
     pub fn place(&self) -> Place {
         let (cursor, calls) = (&self.memory.cursor, &self.memory.calls);
         Place {
@@ -39,7 +39,7 @@ impl Io<'_> {
         }
     }
 
-    /// The text at hand.
+    /// The buffered text.
     pub fn at_hand(&self) -> &[u8] {
         self.input.bytes
     }

@@ -126,8 +126,8 @@ impl<'a> Io<'a> {
         (found, passes)
     }
 
-    /// Reads what follows the name in an object that is written as usual, as far as it is at hand: the arguments, and what
-    /// closes the object. Returns whether that is all of it.
+    /// Reads what follows the name in an object that is written as usual, as far as it is buffered: the arguments, and
+    /// what closes the object. Returns whether that is all of it.
     fn rest_at_once<S: Syntax>(&mut self, shape: &CallShape, stops: &Begins, end: usize) -> bool {
         let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         let pos = cursor.pos;
@@ -213,7 +213,7 @@ impl<'a> Io<'a> {
         calls.wrote(Written::Whole, emitter, self.sink);
     }
 
-    /// The input ends, or goes on with something else, inside a call object.
+    /// The input ends, or continues with something else, inside a call object.
     #[cold]
     #[inline(never)]
     fn finish_object<S: Syntax>(&mut self) {

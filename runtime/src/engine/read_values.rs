@@ -18,7 +18,7 @@ use crate::readers::{python, quote_tokens};
 
 /// What a byte is with which one of the stops may begin.
 pub(super) enum Stop {
-    /// No stop: the value goes on.
+    /// No stop: the value continues.
     None,
     /// A stop, or more text is needed to tell.
     Found(Found),
@@ -27,8 +27,8 @@ pub(super) enum Stop {
 impl Io<'_> {
     /// Reads the arguments as one JSON value and passes them on unchanged.
     ///
-    /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed. Arguments that are no JSON from
-    /// the start go on up to one of them.
+    /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed. Arguments that are not
+    /// JSON from the start continue up to one of them.
     pub fn json_arguments(&mut self, stops: &Markers) -> Found {
         match self.memory.readers.reading {
             Reading::NoJson => return self.no_json(stops),
@@ -147,7 +147,7 @@ impl Io<'_> {
         self.literal::<python::Translator>(Written::Members, "", Memory::read_python)
     }
 
-    /// Reads an argument's value as a literal whose strings stand between `quote` tokens.
+    /// Reads an argument's value as a literal whose strings are between `quote` tokens.
     pub fn quoted_value(&mut self, quote: &str) -> Found {
         self.literal::<quote_tokens::Translator>(Written::Members, quote, Memory::read_quote_tokens)
     }
@@ -222,7 +222,7 @@ impl Io<'_> {
         }
     }
 
-    /// A byte with which one of `stops` may begin stands where the value goes on.
+    /// Decides whether the byte at the cursor starts one of `stops` or belongs to the value.
     pub(super) fn stop(&mut self, stops: &Markers) -> Stop {
         let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         let at = cursor.pos;
@@ -243,8 +243,8 @@ impl Io<'_> {
         calls.note_malformed(malformed, emitter, self.sink);
     }
 
-    /// Begins to read a value that says itself where it ends, or goes on with it. White space before it is dropped. Returns
-    /// the offset up to which whole characters are at hand; there is at least one byte before it.
+    /// Begins to read a value that says itself where it ends, or continues it. White space before it is dropped.
+    /// Returns the offset up to which whole characters are buffered; there is at least one byte before it.
     pub(super) fn value_start(&mut self, reading: Reading, reset: impl FnOnce(&mut ValueReaders)) -> Option<usize> {
         let Memory { cursor, readers, .. } = &mut *self.memory;
         let Input { bytes, last, .. } = self.input;
@@ -269,8 +269,8 @@ impl Io<'_> {
         Some(pos + self.input.whole_characters(pos, bytes.len()))
     }
 
-    /// The next piece may take a fast path through more arguments of the open call, if all text at hand was read. `path` gets
-    /// the index of the call.
+    /// The next piece may take a fast path through more arguments of the open call, if all buffered text was read.
+    /// `path` gets the index of the call.
     pub(super) fn take_fast_path_in_arguments(
         &mut self,
         written: Written,
@@ -301,7 +301,7 @@ pub(super) trait Literal {
         Some(true)
     }
 
-    /// Reads a chunk and writes JSON. `last`: the input ends behind it.
+    /// Reads a chunk and writes JSON. `last`: the input ends after it.
     fn read(&mut self, quote: &[u8], chunk: Chunk<'_>, last: bool, out: &mut Vec<u8>) -> Fed;
 
     /// The input ends. Returns whether the literal is complete, and whether it is malformed.

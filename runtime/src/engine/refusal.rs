@@ -9,7 +9,8 @@ use super::input::Input;
 use crate::message::Channel;
 use crate::utf8::whole_characters;
 
-/// The text of a call that was ruled out, as far as it was not delivered. Offsets count from the start of the text at hand.
+/// The text of a call that was ruled out, as far as it was not delivered. Offsets count from the start of the buffered
+/// text.
 #[derive(Default)]
 pub(crate) struct Refusal {
     /// Where that text begins; `None` if there is no such call.
@@ -46,7 +47,7 @@ impl Refusal {
         }
     }
 
-    /// The first `count` bytes of the text at hand are gone.
+    /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.from = self.from.map(|from| from.saturating_sub(count));
     }

@@ -22,7 +22,7 @@ const REACH: usize = 512;
 /// Where a marker may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Candidate {
-    /// Marker `index` stands at `at` and counts.
+    /// Marker `index` is at `at` and counts.
     Full { index: usize, at: usize },
     /// From `at` on, more text is needed to tell.
     Partial { at: usize },
@@ -42,21 +42,21 @@ pub(super) struct Searcher {
     pub(super) work: Work,
 }
 
-/// What decides, besides the text of a marker, whether it may stand somewhere.
+/// What decides, besides the text of a marker, whether it may be somewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
-    /// Where the text begins that is searched. Only a marker behind a line of it stands on a line of its own.
+    /// Where the text begins that is searched. Only a marker after a line of it is on a line of its own.
     pub(super) begin: usize,
     /// Text other than white space was read before it, and no marker since.
     pub(super) in_text: bool,
     /// Before this offset no text comes before a marker, but white space. It holds for plain text.
     pub(super) lead_end: usize,
-    /// Where special tokens stand, if that is known.
+    /// Where special tokens are, if that is known.
     pub(super) tokens: Option<Box<SpecialTokens>>,
 }
 
 impl Place {
-    /// Whether a marker whose core stands at `at` may stand there.
+    /// Whether a marker whose core is at `at` may be there.
     #[inline]
     fn allows(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
         self.fits(marker, text, at) && self.has_tokens(marker.core.as_bytes(), at)
@@ -65,7 +65,7 @@ impl Place {
     /// The same before all of the core is known.
     #[inline]
     fn fits(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
-        marker.may_stand(text, self.begin, at, self.lead_end)
+        marker.may_be_at(text, self.begin, at, self.lead_end)
     }
 
     /// Whether a marker is text if it is mentioned here.
@@ -74,7 +74,7 @@ impl Place {
         marker.in_text == InText::Unmentioned && at >= self.lead_end
     }
 
-    /// Whether every special token in this core, which stands at `at`, arrived as one.
+    /// Whether every special token in this core, which is at `at`, arrived as one.
     #[inline]
     fn has_tokens(&self, core: &[u8], at: usize) -> bool {
         self.tokens.as_ref().is_none_or(|tokens| tokens.allow(core, at))
@@ -93,7 +93,7 @@ impl Searcher {
         self.probe.is_some()
     }
 
-    /// The first `count` bytes of the text at hand are gone.
+    /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.from = self.from.saturating_sub(count);
         if let Some(tokens) = &mut self.place.tokens {
@@ -140,13 +140,13 @@ impl Searcher {
     }
 
     /// A fast path for text that is full of first bytes of markers, such as `<<<<<<<<` or HTML. It searches for rarer bytes
-    /// of the markers instead, and goes on to the first place where a whole marker may be, or where the end of the text may
-    /// cut one off. Returns how far it got, in bytes.
+    /// of the markers instead, and continues to the first place where a whole marker may be, or where the end of the
+    /// text may cut one off. Returns how far it got, in bytes.
     fn leap(&mut self, text: &[u8], markers: &Markers) -> usize {
         let rest = text.get(self.from..).unwrap_or_default();
         let begins = |at: &usize| markers.begins.firsts.has(rest[*at]) && markers.may_begin(rest, *at);
         let next = match markers.rare_bytes.next(rest, markers.list()) {
-            // A longer marker that begins before it may go on behind it.
+            // A longer marker may begin before it and end after it.
             Some((start, end)) => (end.saturating_sub(markers.longest)..start).find(begins).unwrap_or(start),
             None if markers.rare_bytes.is_known() => rest.len().saturating_sub(markers.longest),
             None => (0..rest.len()).find(begins).unwrap_or(rest.len()),
@@ -198,8 +198,8 @@ impl Searcher {
     }
 }
 
-/// A fast path: which marker begins at `at`, if any, given that all of it and all that confirms it is at hand. `None` if it is
-/// not.
+/// A fast path: which marker begins at `at`, if any, given that all of it and all that confirms it is buffered. `None`
+/// if it is not.
 fn compare_at_once(text: &[u8], place: &Place, at: usize, markers: &Markers, work: &mut Work) -> Option<Option<usize>> {
     let rest = &text[at..];
     if rest.first().is_some_and(|&first| !markers.begins.firsts.has(first)) {
@@ -285,7 +285,7 @@ struct Probe {
 struct Confirming {
     marker: usize,
     space: usize,
-    /// How many bytes behind the white space were compared.
+    /// How many bytes after the white space were compared.
     read: usize,
     /// The cores that begin with those bytes.
     alive: u64,
@@ -299,7 +299,7 @@ struct Confirming {
 struct Wanted<'m> {
     cores: &'m [Text],
     place: &'m Place,
-    /// Where the text behind the marker begins.
+    /// Where the text after the marker begins.
     from: usize,
 }
 
@@ -439,8 +439,8 @@ impl Confirming {
         Self { marker, space: 0, read: 0, alive: all(cores), refused: false, name: NameProbe::default() }
     }
 
-    /// Whether one of the cores follows that counts in its place, or the end of the text. With `exact`, no white space may stand
-    /// before it.
+    /// Whether one of the cores follows that counts in its place, or the end of the text. With `exact`, no white space
+    /// may come before it.
     fn follows(&mut self, after: &[u8], wanted: &Wanted<'_>, exact: bool, last: bool, work: &mut Work) -> Option<bool> {
         while !self.refused {
             let Some(&byte) = after.get(self.space + self.read) else {
@@ -547,7 +547,7 @@ mod tests {
     fn text_that_spells_a_special_token_confirms_nothing() {
         let texts: std::sync::Arc<[String]> = ["</f>".to_owned()].into();
         for (special, found) in [(true, Candidate::Full { index: 0, at: 1 }), (false, Candidate::None)] {
-            for text in ["x</p>\n</f>", "x</p>\n</f> and more text behind it"] {
+            for text in ["x</p>\n</f>", "x</p>\n</f> and more text after it"] {
                 let mut tokens = SpecialTokens::new(&texts);
                 if special {
                     tokens.add(6, 10);

@@ -1,5 +1,5 @@
-//! Which parts of the text at hand are special tokens of the tokenizer. A marker that holds one counts only where the token
-//! arrived as one; text that merely spells it is text.
+//! Which parts of the buffered text are special tokens of the tokenizer. A marker that holds one counts only where the
+//! token arrived as one; text that merely spells it is text.
 //!
 //! It must not know what a marker means.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::byte_set::ByteSet;
 
-/// The special tokens that markers may hold, and where such tokens stand in the text at hand.
+/// The special tokens that markers may hold, and where such tokens are in the buffered text.
 #[derive(Clone, Debug)]
 pub(crate) struct SpecialTokens {
     texts: Arc<[String]>,
@@ -32,7 +32,7 @@ impl SpecialTokens {
         }
     }
 
-    /// The first `count` bytes of the text at hand are gone.
+    /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.parts.retain(|part| part.1 > count);
         for part in &mut self.parts {
@@ -40,7 +40,7 @@ impl SpecialTokens {
         }
     }
 
-    /// Whether none is in the text at hand.
+    /// Whether none is in the buffered text.
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -50,7 +50,7 @@ impl SpecialTokens {
         self.texts.iter().any(|known| known == text)
     }
 
-    /// Whether this core, which stands at `at`, counts: every special token in it arrived as one.
+    /// Whether this core, which is at `at`, counts: every special token in it arrived as one.
     pub(super) fn allow(&self, core: &[u8], at: usize) -> bool {
         let mut offset = 0;
         while let Some(&byte) = core.get(offset) {

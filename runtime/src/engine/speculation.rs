@@ -7,7 +7,7 @@ use super::cursor::Cursor;
 use crate::limits::MAX_HELD;
 use crate::program::{StateId, is_mention, is_special_token};
 
-/// Text that is held back, if any. Offsets count from the start of the text at hand.
+/// Text that is held back, if any. Offsets count from the start of the buffered text.
 #[derive(Default)]
 pub(crate) struct Speculation {
     held: Option<Held>,
@@ -28,13 +28,13 @@ pub(super) struct Held {
     opened: usize,
     /// Where the text was seen not to fit, if the closer of a broken call is looked for since.
     broken: Option<usize>,
-    /// The state that goes on with the plain text then.
+    /// The state that reads the plain text then.
     state: StateId,
 }
 
 impl Speculation {
-    /// A call may begin with the marker from `marker` to `opened`; the text before its layout ends at `text`. If it is none,
-    /// `state` goes on. Does nothing if text is held back already.
+    /// A call may begin with the marker from `marker` to `opened`; the text before its layout ends at `text`. If it is
+    /// no call, `state` continues. Does nothing if text is held back already.
     pub(super) fn begin(&mut self, text: usize, marker: usize, opened: usize, state: StateId) {
         if self.held.is_none() {
             self.held = Some(Held { text, marker, opened, broken: None, state });
@@ -68,7 +68,7 @@ impl Speculation {
         self.start().unwrap_or(pos) + MAX_HELD
     }
 
-    /// The first `count` bytes of the text at hand are gone.
+    /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.retried = self.retried.saturating_sub(count);
         if let Some(held) = &mut self.held {
@@ -84,7 +84,7 @@ impl Speculation {
         self.held.take()
     }
 
-    /// The state that goes on if the text is no call.
+    /// The state that continues if the text is no call.
     pub(super) fn state(&self) -> Option<StateId> {
         self.held.map(|held| held.state)
     }
@@ -107,7 +107,7 @@ impl Speculation {
 }
 
 impl Held {
-    /// The opening marker in the text at hand.
+    /// The opening marker in the buffered text.
     pub(super) fn opener<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         text.get(self.marker..self.opened).unwrap_or_default()
     }

@@ -169,7 +169,7 @@ impl<M: Machine> Stream<M> {
     }
 
     /// The channel whose text comes next, as far as the settled text tells: `None` inside a call, between the parts of a turn, and
-    /// behind its end. Servers ask it whether the reasoning is over.
+    /// after its end. Servers ask it whether the reasoning is over.
     pub fn channel(&self) -> Option<Channel> {
         let state = self.machine.program().states.get(usize::from(self.core.run.state.0))?;
         match state.hole {
@@ -202,7 +202,7 @@ impl<M: Machine> Stream<M> {
         self.core.reset(&self.machine)
     }
 
-    /// How many bytes were looked at so far. A byte that is read twice counts twice. The part of the turn that the
+    /// How many bytes were looked at until now. A byte that is read twice counts twice. The part of the turn that the
     /// prompt wrote counts as well.
     #[cfg(feature = "testing")]
     pub fn bytes_looked_at(&self) -> u64 {
@@ -238,7 +238,7 @@ impl Core {
         emitter.tokens.settle(emitter.base);
     }
 
-    // These two take the sink by its type and not behind a pointer: the calls cost much for short pieces of a value.
+    // These two are generic over the sink: calls through a pointer cost much for short pieces of a value.
     fn push_slowly(&mut self, machine: &dyn Machine, text: &str, sink: &mut impl FnMut(Event<'_>)) {
         let before = self.carry.len();
         let done = self.run.memory.read_piece(text, &mut self.carry, sink);
@@ -327,7 +327,7 @@ impl Run {
         run
     }
 
-    /// Runs the machine over the text at hand. Returns how many bytes are settled.
+    /// Runs the machine over the buffered text. Returns how many bytes are settled.
     fn go(
         &mut self,
         machine: &dyn Machine,
@@ -514,7 +514,7 @@ pub(super) fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Opt
     message
 }
 
-/// Reads what the prompt wrote of the turn and the output behind it as one text, so that all offsets count from the same
+/// Reads what the prompt wrote of the turn and the output after it as one text, so that all offsets count from the same
 /// place. `over` says whether the output is complete. Returns how many bytes the prompt wrote, and how many of all bytes are
 /// settled.
 #[cfg(feature = "trace")]
@@ -533,5 +533,5 @@ pub fn read_at_once<M: Machine>(
     (before, settled)
 }
 
-/// How much of an output is read at a time behind the part that the prompt wrote, in bytes.
+/// How much of an output is read at a time after the part that the prompt wrote, in bytes.
 const HEAD: usize = 256;

@@ -35,7 +35,7 @@ impl TokenCounter {
         }
     }
 
-    /// The output between two places became text of a channel. What stands before it and became no text never will.
+    /// The bytes `from..to` of the output became text of a channel. Earlier tokens that became no text are dropped.
     #[inline]
     pub(super) fn text(&mut self, channel: Channel, from: i64, to: i64) {
         if !self.open.is_empty() && from < to {

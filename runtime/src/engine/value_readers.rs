@@ -25,7 +25,7 @@ pub(crate) struct ValueReaders {
     pub(super) named: Named,
     /// The value is a further item of a list.
     pub(super) item: bool,
-    /// The token that strings stand between.
+    /// The token before and after a string.
     pub(super) quote: InlineString,
     /// Writes the rest of a tagged value if the text ends inside it. A pointer, because only programs with such values link
     /// its reader.

@@ -48,7 +48,7 @@ const KINDS: [Kind; 4] = [Kind::Reasoning, Kind::Content, Kind::Call, Kind::Unpa
 pub(super) type Amounts = [usize; 4];
 
 impl PartOrder {
-    /// An event is about to be added to a message that has `before` so far.
+    /// An event is about to be added to a message that already has `before`.
     pub(super) fn note(&mut self, event: &Event<'_>, before: Amounts) {
         let (kind, amount) = match event {
             Event::Reasoning(text) => (Kind::Reasoning, text.len()),

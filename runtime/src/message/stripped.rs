@@ -7,18 +7,18 @@ use crate::options::Options;
 use crate::program::{Program, State, is_special_token};
 use crate::tools::Tools;
 
-/// How far behind a function's name its arguments are looked for, in bytes.
+/// How far after a function's name its arguments are looked for, in bytes.
 const REACH: usize = 64;
 
-/// Words that may stand between a name and its arguments.
+/// Words that may come between a name and its arguments.
 const WORDS: [&str; 5] = ["arguments", "parameters", "args", "input", "json"];
 
 impl Message {
     /// Reports ([`DiagnosticKind::StrippedTokens`]) that special tokens seem to be missing from the output: tools were
     /// offered, their calls are announced by tokens, there is no call, and the answer has the name of one of these tools as in
-    /// a call: with an object, brackets or one of its arguments behind it. If there is no answer, the reasoning is looked at:
-    /// the token that ends it may be missing too. The message is not changed otherwise: what looks like a call may be a
-    /// quotation.
+    /// a call: with an object, brackets or one of its arguments after it. If there is no answer, the reasoning is
+    /// looked at: the token that ends it may be missing too. The message is not changed otherwise: what looks like a
+    /// call may be a quotation.
     ///
     /// Parsers do not call this: it looks at the whole answer.
     pub fn note_stripped_tokens(&mut self, program: &Program, options: &Options) {
@@ -42,7 +42,7 @@ impl Message {
     }
 }
 
-/// Whether a token that servers may remove stands in the markers of calls.
+/// Whether the markers of calls hold a token that servers may remove.
 fn announces_by_token(program: &Program) -> bool {
     let mut arrows = program.states.iter().flat_map(State::arrows).filter(|(_, step)| step.key.starts_with("tools"));
     arrows.any(|(marker, _)| {
@@ -51,21 +51,22 @@ fn announces_by_token(program: &Program) -> bool {
     })
 }
 
-/// Where a name stands in a text as in a call: alone, with arguments behind it, and not in an example between code fences.
+/// Where a name occurs in a text as in a call: alone, with arguments after it, and not in an example between code
+/// fences.
 fn find_call(text: &str, name: &str, tools: &Tools) -> Option<usize> {
     let declares = |argument: &str| tools.declares(name, argument);
     let (mut seen, mut fences) = (0, 0_usize);
     memmem::find_iter(text.as_bytes(), name.as_bytes()).find(|&at| {
         fences += text[seen..at].matches("```").count();
         seen = at;
-        let behind = start_of(&text[at + name.len()..], REACH);
+        let after = start_of(&text[at + name.len()..], REACH);
         let alone = !text[..at].bytes().next_back().is_some_and(is_word);
         alone
             && fences.is_multiple_of(2)
-            && match behind.bytes().next() {
-                Some(byte) if is_word(byte) => begins_object_after_id(behind, declares),
-                Some(b'(') => begins_named_values(&behind[1..]),
-                _ => begins_object(behind) || names_argument(behind, declares),
+            && match after.bytes().next() {
+                Some(byte) if is_word(byte) => begins_object_after_id(after, declares),
+                Some(b'(') => begins_named_values(&after[1..]),
+                _ => begins_object(after) || names_argument(after, declares),
             }
     })
 }
@@ -74,19 +75,19 @@ fn is_word(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric()
 }
 
-/// What may stand between the parts of a call whose tokens are gone.
+/// What may come between the parts of a call whose tokens are gone.
 fn is_between(letter: char) -> bool {
     letter.is_whitespace() || letter.is_ascii_digit() || ":,\"'`>".contains(letter)
 }
 
-/// Whether the arguments of a Python call begin behind the bracket: `)` or `name=`.
+/// Whether the arguments of a Python call begin after the bracket: `)` or `name=`.
 fn begins_named_values(text: &str) -> bool {
     let text = text.trim_start();
     let rest = text.trim_start_matches(|letter: char| letter == '_' || letter.is_alphanumeric());
     text.starts_with(')') || (rest.len() < text.len() && rest.trim_start().starts_with('='))
 }
 
-/// Whether an object begins here, perhaps behind an index, a key and punctuation.
+/// Whether an object begins here, perhaps after an index, a key and punctuation.
 fn begins_object(mut text: &str) -> bool {
     loop {
         text = text.trim_start_matches(is_between);
@@ -101,7 +102,7 @@ fn begins_object(mut text: &str) -> bool {
     }
 }
 
-/// Whether an id goes on directly behind the name, and behind it an object with an argument of the tool, or with nothing.
+/// Whether an id follows directly after the name, and after it an object with an argument of the tool, or with nothing.
 fn begins_object_after_id(text: &str, declares: impl Fn(&str) -> bool) -> bool {
     let rest = text.trim_start_matches(|letter: char| letter == '-' || letter == '_' || letter.is_ascii_alphanumeric());
     let Some(inside) = rest.strip_prefix('{').map(str::trim_start) else { return false };
@@ -133,7 +134,7 @@ fn excerpt(text: &str) -> &str {
     start_of(text, 40)
 }
 
-/// At most so many bytes of a text.
+/// At most `length` bytes of a text.
 fn start_of(text: &str, length: usize) -> &str {
     let end = (0..=text.len().min(length)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     &text[..end]

@@ -17,9 +17,9 @@ pub struct Marker {
     pub confirm: Confirm,
     /// Whether the core is consumed, or left for the next state to read.
     pub take: bool,
-    /// Where in the core the name of the open argument stands, if it stands there; an offset in bytes.
+    /// The offset of the open argument's name in the core, in bytes, if the core holds it.
     pub named: Option<usize>,
-    /// The names that confirm the marker too, with what stands beside them.
+    /// The names that confirm the marker too, with the text around them.
     pub names: List<NextName>,
     /// Whether it counts only at the start of a line. White space before it must then be its layout.
     pub line: bool,
@@ -66,7 +66,7 @@ impl Marker {
         self
     }
 
-    /// Requires that one of `cores` or the end of the text follows; white space may stand between.
+    /// Requires that one of `cores` or the end of the text follows; white space may come between.
     pub const fn followed_by(mut self, cores: &'static [Text]) -> Self {
         set(&mut self.confirm, Confirm::Next(Cow::Borrowed(cores)));
         self
@@ -78,7 +78,7 @@ impl Marker {
         self
     }
 
-    /// Requires that it stands at the start of a line.
+    /// Requires that it is at the start of a line.
     pub const fn on_line(mut self) -> Self {
         self.line = true;
         self
@@ -96,19 +96,19 @@ impl Marker {
         self
     }
 
-    /// Whether it may stand at this offset of a text, of which the part before `from` is read. There is no text before
+    /// Whether it may be at this offset of a text, of which the part before `from` is read. There is no text before
     /// `lead_end` but white space.
     #[inline]
-    pub(crate) fn may_stand(&self, text: &[u8], from: usize, at: usize, lead_end: usize) -> bool {
+    pub(crate) fn may_be_at(&self, text: &[u8], from: usize, at: usize, lead_end: usize) -> bool {
         (!self.line || (at > from && text[at - 1] == b'\n')) && (self.in_text != InText::Text || at < lead_end)
     }
 
-    /// Whether the core is white space. Then nothing may stand between it and what confirms it.
+    /// Whether the core is white space. Then nothing may come between it and what confirms it.
     pub(crate) fn is_space(&self) -> bool {
         self.core.bytes().all(|byte| byte.is_ascii_whitespace())
     }
 
-    /// Requires that the end of the text follows, or one of `cores`, which end a text; white space may stand between.
+    /// Requires that the end of the text follows, or one of `cores`, which end a text; white space may come between.
     pub const fn at_end(mut self, cores: &'static [Text]) -> Self {
         set(&mut self.confirm, Confirm::End(Cow::Borrowed(cores)));
         self
@@ -125,7 +125,7 @@ impl Marker {
         self
     }
 
-    /// The core with this name in its place; the core itself if no name stands in it.
+    /// The core with this name in its place; the core itself if it holds no name.
     pub fn core_for(&self, name: &str) -> Text {
         self.core_in(name, Cow::Borrowed(""))
     }
@@ -152,8 +152,8 @@ impl Marker {
     }
 }
 
-/// A name that confirms a marker, with the punctuation beside it: the name of an argument that the tool declares, or of a
-/// function that is offered. If nothing is declared or offered, any name does.
+/// A name that confirms a marker, with the punctuation around it: the name of an argument that the tool declares, or of
+/// a function that is offered. If nothing is declared or offered, any name does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextName {
     /// What is named.
@@ -185,9 +185,9 @@ pub enum NameKind {
 pub enum Confirm {
     /// Nothing: the marker counts at once.
     Nothing,
-    /// One of these texts, or the end of the output; white space may stand between.
+    /// One of these texts, or the end of the output; white space may come between.
     Next(List<Text>),
-    /// The end of the output, or one of these texts, which end a text; white space may stand between.
+    /// The end of the output, or one of these texts, which end a text; white space may come between.
     End(List<Text>),
 }
 

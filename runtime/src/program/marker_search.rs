@@ -1,7 +1,7 @@
 //! How the markers of a state are searched for. The fastest search is chosen when a parser is generated: everything here
 //! that decides is a `const fn`.
 //!
-//! A search finds places where a marker may begin. Whether one stands there is decided in `engine/search.rs`.
+//! A search finds places where a marker may begin. Whether there is one is decided in `engine/search.rs`.
 
 use std::fmt;
 
@@ -241,8 +241,8 @@ impl RareBytes {
         self.count > 0
     }
 
-    /// The first of these bytes in the text that stands in a marker, whole or cut off by the end of the text: where the marker
-    /// begins, and the offset behind the byte. If it stands in several, the one that begins first.
+    /// The first of these bytes in the text that is part of a marker, whole or cut off by the end of the text: where
+    /// the marker begins, and the offset after the byte. If it is part of several, the one that begins first.
     pub(crate) fn next(&self, text: &[u8], list: &[Marker]) -> Option<(usize, usize)> {
         let [a, b, c] = self.bytes;
         let mut end = 0;

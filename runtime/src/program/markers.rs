@@ -33,7 +33,7 @@ pub struct Markers {
     pub(crate) begins: Begins,
     /// The longest core, in bytes.
     pub(crate) longest: usize,
-    /// The bytes of white space that stand before a core.
+    /// The bytes of white space that come before a core.
     pub(crate) layout: ByteSet,
     /// The longest such white space, in bytes.
     pub(crate) layout_length: usize,
@@ -156,13 +156,14 @@ impl Markers {
         if let Some(at) = found {
             return Some(from + at);
         }
-        // The needle of a marker may lie behind the end of the text. There, the first bytes of the markers are looked for.
+        // The needle of a marker may lie after the end of the text. There, the first bytes of the markers are looked
+        // for.
         let end = rest.len().saturating_sub(tail);
         rest[end..].iter().position(|&byte| self.begins.firsts.has(byte)).map(|at| from + end + at)
     }
 
-    /// Whether a marker may begin at `at`, as far as the byte behind it shows. The byte at `at` must be the first byte of a
-    /// marker.
+    /// Whether a marker may begin at `at`, as far as the byte after it shows. The byte at `at` must be the first byte
+    /// of a marker.
     #[inline]
     pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at + 1).is_none_or(|&next| self.begins.pairs.has(bytes[at], next))
@@ -276,7 +277,7 @@ mod tests {
             let markers = markers(cores);
             for end in 0..=text.len() {
                 let text = &text[..end];
-                // Every place where a marker stands, or is cut off by the end, is among those found.
+                // Every place of a marker, whole or cut off by the end, is among those found.
                 let mut from = 0;
                 let mut found = Vec::new();
                 while let Some(at) = markers.next(text, from) {

@@ -1,7 +1,7 @@
 //! Special tokens: texts that a tokenizer keeps apart from all other text, so that prose does not contain them by chance.
 
 /// Whether a text begins with a special token, by its form: `<|end|>`, `<|tool_call>`, `<tool_call|>`, `<｜end｜>`, `[CALL]`.
-/// A tag such as `<tool_call>` may stand in prose, so it counts as none.
+/// A tag such as `<tool_call>` may occur in prose, so it does not count as one.
 pub fn is_special_token(text: &[u8]) -> bool {
     let bars: [&[u8]; 2] = [b"|", "｜".as_bytes()];
     match text {

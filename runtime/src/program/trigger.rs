@@ -15,7 +15,7 @@ use std::borrow::Cow;
 pub enum Trigger {
     /// This text, wherever it occurs. The grammar begins with it.
     Word(Cow<'static, str>),
-    /// A regular expression, in the syntax of ECMAScript, over all text that the model wrote so far. The grammar begins
+    /// A regular expression, in the syntax of ECMAScript, over all text that the model has written. The grammar begins
     /// at its first group.
     Pattern(Cow<'static, str>),
 }

@@ -138,8 +138,8 @@ impl Transcript {
     }
 }
 
-/// Why an event may not come here. `open` is the open call; `announced` is the number of calls so far, including this
-/// one.
+/// Why an event may not come here. `open` is the open call; `announced` is the number of calls until here, including
+/// this one.
 fn misplaced(event: &Event<'_>, open: &mut Option<usize>, announced: usize) -> Option<&'static str> {
     match event {
         Event::Reasoning("") | Event::Content("") | Event::Unparsed("") | Event::ToolCallArguments { json: "", .. } => {

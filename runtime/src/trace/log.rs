@@ -57,7 +57,7 @@ impl Serialize for Taken {
 pub struct Span {
     /// The first byte.
     pub start: usize,
-    /// The byte behind the last.
+    /// The offset after the last byte.
     pub end: usize,
     /// What it is taken for.
     pub taken: Taken,
@@ -115,18 +115,18 @@ pub enum Why {
     NotClosed,
 }
 
-/// What was logged so far. Offsets count from the start of the text that the prompt wrote.
+/// What was logged until now. Offsets count from the start of the text that the prompt wrote.
 #[derive(Default)]
 pub(super) struct Log {
     pub(super) spans: Vec<Span>,
     pub(super) stops: Vec<Stop>,
-    /// The key of the last marker: white space behind it is its layout.
+    /// The key of the last marker: white space after it is its layout.
     pub(super) key: &'static str,
     /// The call that is being read.
     pub(super) call: Option<usize>,
-    /// The addresses of the text at hand. Arguments that are passed on unchanged are pieces of it.
+    /// The addresses of the buffered text. Arguments that are passed on unchanged are pieces of it.
     pub(super) text: Range<usize>,
-    /// The arguments that the current step passed on unchanged, as a range of the text at hand.
+    /// The arguments that the current step passed on unchanged, as a range of the buffered text.
     pub(super) passed: Option<Range<usize>>,
     /// Bytes that are not UTF-8 follow them. They are arguments, too.
     pub(super) replaced: bool,
@@ -185,7 +185,7 @@ impl Log {
         }
     }
 
-    /// Marks a name, or a value that says itself where it ends. White space before it is syntax. White space behind a
+    /// Marks a name, or a value that says itself where it ends. White space before it is syntax. White space after a
     /// name is left to the next marker.
     pub(super) fn mark_trimmed(&mut self, text: &[u8], range: Range<usize>, taken: Taken, call: Option<usize>) {
         let piece = text.get(range.clone()).unwrap_or_default();

@@ -21,8 +21,8 @@ pub(super) fn mark(log: &mut Log, text: &[u8], range: Range<usize>, shape: &Call
     let mut parts = parts(piece, shape);
     // Arguments that were passed on unchanged are known.
     if let Some(passed) = log.passed.take().filter(|passed| range.start <= passed.start && passed.end <= range.end) {
-        let behind = text.get(passed.end..range.end).unwrap_or_default().utf8_chunks().next();
-        let odd = behind.filter(|chunk| log.replaced && chunk.valid().is_empty()).map_or(0, |c| c.invalid().len());
+        let after = text.get(passed.end..range.end).unwrap_or_default().utf8_chunks().next();
+        let odd = after.filter(|chunk| log.replaced && chunk.valid().is_empty()).map_or(0, |c| c.invalid().len());
         let passed = passed.start - range.start..passed.end + odd - range.start;
         parts.retain(|part| part.taken != Taken::Arguments);
         parts.retain(|part| part.range.end <= passed.start || passed.end <= part.range.start);
@@ -85,7 +85,7 @@ fn parts(text: &[u8], shape: &CallShape) -> Vec<Part> {
         }
         at += 1;
     }
-    // Values that are open at the end. If something inside a value is open, the value goes on to the last byte.
+    // Values that are open at the end. If something inside a value is open, the value extends to the last byte.
     let mut open_inside = unfinished;
     while !levels.is_empty() {
         let before = found.len();
@@ -162,7 +162,7 @@ fn inside_quotes(text: &[u8], range: Range<usize>) -> Range<usize> {
     }
 }
 
-/// The offset behind the string that begins at `at`; `None` if it does not end.
+/// The offset after the string that begins at `at`; `None` if it does not end.
 fn string_end(text: &[u8], at: usize) -> Option<usize> {
     let quote = text[at];
     let mut escaped = false;

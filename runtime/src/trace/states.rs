@@ -15,7 +15,7 @@ pub struct StateView {
     pub reads: &'static str,
     /// The markers that may come.
     pub markers: Vec<MarkerView>,
-    /// The state in which reading goes on when the value is complete, or when something else than a marker comes.
+    /// The state in which reading continues when the value is complete, or when something else than a marker comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
     /// What is done then.
@@ -41,7 +41,7 @@ pub struct MarkerView {
     /// White space before it that belongs to it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub before: String,
-    /// White space behind it that belongs to it.
+    /// White space after it that belongs to it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub after: String,
     /// One of these texts must follow; empty if nothing must.

@@ -121,7 +121,7 @@ fn next(context: &LlamaContext, sampler: &mut LlamaSampler, at: i32) -> Result<L
     if logit == Some(f32::NEG_INFINITY) {
         return Err("the grammar allows no token".into());
     }
-    sampler.try_accept(chosen).map_err(|error| format!("the grammar does not go on: {error}"))?;
+    sampler.try_accept(chosen).map_err(|error| format!("the grammar does not continue: {error}"))?;
     Ok(chosen)
 }
 

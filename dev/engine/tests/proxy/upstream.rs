@@ -95,7 +95,7 @@ fn answer(upstream: &Upstream, ask: &Request, send: &mpsc::Sender<Value>) {
             "content": "", "stop": true, "stop_type": stop_type, "stopping_word": stopping_word,
             "tokens_evaluated": evaluated, "tokens_predicted": predicted,
         }),
-        Err(wrong) => error(&format!("{wrong}, behind {text:?}")),
+        Err(wrong) => error(&format!("{wrong}, after {text:?}")),
     };
     if let Ok(mut written) = upstream.last.lock() {
         *written = format!("{text:?}, then {last}");

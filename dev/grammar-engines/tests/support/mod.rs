@@ -44,7 +44,7 @@ pub fn markers(parser: &dyn ChatParser) -> Vec<String> {
 
 /// Models whose GBNF allows calls that the parser reads as text, and why. The other grammars allow the same.
 const LOOSE: &[(&str, &str)] =
-    &[("meetkai_functionary_medium_v3_2", "white space may stand for the line break between name and arguments")];
+    &[("meetkai_functionary_medium_v3_2", "white space may replace the line break between name and arguments")];
 
 /// Whether the parser has to find a call in every sentence of a grammar that demands one.
 pub fn demands_calls(model: &str, request: &str) -> bool {

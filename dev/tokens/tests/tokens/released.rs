@@ -15,8 +15,8 @@ pub struct Released {
     pub templates: Vec<String>,
 }
 
-/// The tokenizers that are at hand. A line on standard error names the others; with `UNJINJA_TOKENIZERS=required` they are an
-/// error.
+/// The tokenizers that are available. A line on standard error names the others; with `UNJINJA_TOKENIZERS=required`
+/// they are an error.
 pub fn released() -> Result<Vec<Released>, Failure> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let list = fs::read_to_string(root().join("dev/tokens/tests/tokens/released.tsv"))?;

@@ -99,7 +99,7 @@ fn content_of_calls(subject: &Subject) -> Option<Finding> {
     if !after_opening && !same_as_reasoning(subject, &conversation, &text) {
         return None;
     }
-    let message = "The content of an assistant message with calls is written where reasoning stands. What the model said \
+    let message = "The content of an assistant message with calls is written at the place of reasoning. What the model said \
                    to the user becomes a hidden thought, and is left out where old reasoning is left out.";
     let help = "write the content as an answer that comes before the calls, and only `reasoning_content` as reasoning";
     let expected = format!("{:?} as an answer, not after {opening:?}", words::PREAMBLE);
@@ -167,7 +167,7 @@ fn content_twice(subject: &Subject) -> Option<Finding> {
         let twice = [words::SYSTEM, words::USER, words::ANSWER, words::USER2].into_iter().find(|word| {
             labelled.text.matches(word).count() > 1 && conversation.texts().iter().any(|text| text == word)
         })?;
-        let message = format!("{twice:?} is sent once and stands in the prompt twice.");
+        let message = format!("{twice:?} is sent once and is in the prompt twice.");
         let help = "write the content of a message in one place only";
         let at = labelled.text.rfind(twice)?;
         let finding = Finding::new(rules::CONTENT_TWICE, message, help);
@@ -198,7 +198,7 @@ fn message_order(subject: &Subject) -> Option<Finding> {
             if index < last && !piece.trim().is_empty() {
                 let role = conversation.messages[index]["role"].as_str().unwrap_or_default();
                 let message = format!(
-                    "The text of the {role} message, which is number {}, stands behind the text of message number {}. It \
+                    "The text of the {role} message, which is number {}, comes after the text of message number {}. It \
                      moves with every turn, so the server's cache is lost at that place.",
                     index + 1,
                     last + 1

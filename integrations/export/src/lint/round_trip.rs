@@ -117,7 +117,7 @@ fn value_can_end(subject: &Subject) -> Option<Finding> {
         return None;
     }
     let message = format!(
-        "The value of an argument stands without escapes. If it contains {tail:?}, as in a program that writes calls, it ends \
+        "The value of an argument is written without escapes. If it contains {tail:?}, as in a program that writes calls, it ends \
          there, and the rest becomes something else."
     );
     let help = "nothing, if the model was trained so; a new format should write values as JSON";

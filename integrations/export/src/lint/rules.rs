@@ -70,8 +70,8 @@ rules! {
     CONSECUTIVE_USERS = "consecutive-users", Warning, "Two user messages in a row: one is lost, or they are refused.";
     SEVERAL_CALLS = "several-calls", Error, "Of two calls in a turn one is lost, or they are refused.";
     // Values.
-    PYTHON_IN_CALLS = "python-in-calls", Error, "Python's `None`, `True` or `{'a': 1}` stands in calls instead of JSON.";
-    PYTHON_IN_TOOLS = "python-in-tools", Warning, "Python's `None`, `True` or `{'a': 1}` stands in the offered tools.";
+    PYTHON_IN_CALLS = "python-in-calls", Error, "Python's `None`, `True` or `{'a': 1}` is in calls instead of JSON.";
+    PYTHON_IN_TOOLS = "python-in-tools", Warning, "Python's `None`, `True` or `{'a': 1}` is in the offered tools.";
     HTML_ESCAPE = "html-escape", Warning, "Text is escaped as for HTML, so the model reads `&lt;` instead of `<`.";
     UNESCAPED_QUOTE = "unescaped-quote", Error, "A text is put between quotes, and quotes in it are not escaped.";
     VALUE_CHANGED = "value-changed", Warning, "An argument comes back as another value than the one that was given.";
@@ -85,7 +85,7 @@ rules! {
     RESULT_NOT_LINKED = "result-not-linked", Note, "Results in another order than their calls cannot be told apart.";
     TOOLS_IGNORED = "tools-ignored", Note, "The offered tools are not in the prompt.";
     CONTENT_TWICE = "content-twice", Warning, "The text of a message is in the prompt twice.";
-    MESSAGE_ORDER = "message-order", Warning, "Messages stand in the prompt in another order than they were sent.";
+    MESSAGE_ORDER = "message-order", Warning, "Messages are in the prompt in another order than they were sent.";
     WHITE_SPACE = "white-space-lost", Note, "White space at the ends of a user message or a tool result is removed.";
     // Turns and the server's cache.
     TURN_NOT_CONTINUED = "turn-not-continued", Warning,
@@ -113,5 +113,5 @@ rules! {
     RESPONSE_SPACE = "response-white-space", Warning, "White space at the ends of an argument is lost.";
     RESPONSE_CUT = "response-cut-call", Warning, "A call that is cut off takes the whole message with it.";
     RESPONSE_REASONING = "response-call-in-reasoning", Warning,
-        "A call behind reasoning that was not closed is read as reasoning.";
+        "A call after reasoning that was not closed is read as reasoning.";
 }

@@ -111,7 +111,7 @@ fn growth(subject: &Subject, system_moves: bool) -> Vec<Finding> {
                 let message = "The next prompt of a conversation does not begin with the prompt before it: the text of an \
                                earlier message changed or moved. The server computes everything from there again, in every \
                                turn.";
-                Finding::new(rules::PREFIX_CHANGES, message, "write each message in the same way, wherever it stands")
+                Finding::new(rules::PREFIX_CHANGES, message, "write each message in the same way at every place")
             }
             Growth::LessReasoning => {
                 let message = "A turn of the past is written with an empty block of reasoning in one prompt and without it in \
@@ -131,7 +131,7 @@ fn growth(subject: &Subject, system_moves: bool) -> Vec<Finding> {
                                continue a text that it never saw in a conversation, and the server computes the last turn \
                                again.";
                 let help =
-                    "let the generation prompt be the text that stands before the content of an assistant message";
+                    "let the generation prompt be the text that comes before the content of an assistant message";
                 Finding::new(rules::TURN_NOT_CONTINUED, message, help)
             }
         };

@@ -115,7 +115,7 @@ fn date(subject: &Subject) -> Option<Finding> {
             "The prompt contains the time and changes {how_often}. The server's cache of all conversations is then lost, \
              and renders cannot be repeated."
         );
-        let help = "let the application pass the date, or write it behind what seldom changes";
+        let help = "let the application pass the date, or write it after what seldom changes";
         let (expected, actual) = excerpts(&now, &then);
         let line = subject.line_of("strftime_now");
         Some(Finding::new(rules::DATE, message, help).at(line).with(conversation.context(), expected, around(&actual, 0)))

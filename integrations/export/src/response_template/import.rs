@@ -305,7 +305,7 @@ impl Import {
             }
             _ => {
                 let next = "take it from the JSON, or from a named group of `open_pattern`";
-                self.wrong(place, "it is not clear where the name of a call stands", next);
+                self.wrong(place, "it is not clear where the name of a call is", next);
             }
         }
     }

@@ -99,7 +99,7 @@ impl Load {
     fn known(&mut self, place: &str, map: &Map<String, Json>, known: &[&str]) {
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
             let next = match known {
-                [] => "nothing may stand here".to_owned(),
+                [] => "nothing may be here".to_owned(),
                 known => format!("the keys here are {}", known.join(", ")),
             };
             self.wrong::<()>(join(place, key), "this key is not known", next);
@@ -244,7 +244,7 @@ impl Load {
             Ok(transform) => Some(transform),
             Err(text) => self.wrong(
                 join(place, "transform"),
-                format!("{text:?} has text beside its placeholder"),
+                format!("{text:?} has text next to its placeholder"),
                 "a string must be one placeholder, or have none",
             ),
         });

@@ -242,7 +242,7 @@ fn the_reason_why_an_output_ended_is_told() {
 }
 
 #[test]
-fn a_call_that_was_cut_short_comes_as_it_stands_or_closed() {
+fn a_call_that_was_cut_short_comes_unchanged_or_closed() {
     let events = [
         Event::ToolCallStart { index: 0, name: "f", id: None },
         Event::ToolCallArguments { index: 0, json: r#"{"city": "Par"# },

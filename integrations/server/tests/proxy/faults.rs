@@ -156,7 +156,7 @@ async fn a_client_that_goes_away_ends_the_upstream_request() -> Result<(), Failu
         });
         assert!(request.await.is_err(), "it was not over");
         until("the upstream was not asked", || proxy.replay.begun.load(Relaxed) == begun + 1).await;
-        until("the upstream's answer goes on", || proxy.replay.closed.load(Relaxed) == closed + 1).await;
+        until("the upstream's answer continues", || proxy.replay.closed.load(Relaxed) == closed + 1).await;
     }
     let (_, metrics) = proxy.get("/metrics").await?;
     assert!(metrics.contains("unjinja_client_disconnects_total 4\n"), "{metrics}");

@@ -214,7 +214,7 @@ async fn files_of_a_model_say_what_bos_is() -> Result<(), Failure> {
     let rest = "<|user|>Hello<|end|><|assistant|>";
     for (name, files, bos) in [
         ("config", vec![("tokenizer_config.json", config.as_str())], "<s>"),
-        ("beside", vec![("chat_template.jinja", WRITES_BOS), ("tokenizer_config.json", &tokens)], "<s>"),
+        ("next_to", vec![("chat_template.jinja", WRITES_BOS), ("tokenizer_config.json", &tokens)], "<s>"),
         ("own_name", vec![("corrected.jinja", WRITES_BOS), ("tokenizer_config.json", &tokens)], "<s>"),
         // A tokenizer without BOS: the prompt needs none.
         ("without", vec![("tokenizer_config.json", none.as_str())], ""),

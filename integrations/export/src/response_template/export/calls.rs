@@ -73,7 +73,7 @@ impl Maker<'_> {
         Region { open, close: self.close(close, to_name, last) }
     }
 
-    /// A separator between calls that is not made of tags, as a pattern. Those with tags close the answer: see [`behind`].
+    /// A separator between calls that is not made of tags, as a pattern. Those with tags close the answer: see [`after_calls`].
     fn separator(&self) -> Option<String> {
         let separator = MarkerText::new(&self.spec.tools.separator);
         let is_text = !separator.is_layout() && separator.tags().is_empty();
@@ -452,7 +452,7 @@ impl Region {
 
 /// The markers after a call and after all calls, where they are made of tags. They close the answer, which is not open
 /// there, and so are left out. Where nothing else closes a call, they do.
-pub(crate) fn behind(spec: &FormatSpec) -> impl Iterator<Item = &str> {
+pub(crate) fn after_calls(spec: &FormatSpec) -> impl Iterator<Item = &str> {
     let tools = &spec.tools;
     let close = format!("{}{}{}", tools.arguments.end, tools.function.close, tools.per_call_end);
     let is_closed = !MarkerText::new(&close).is_layout();

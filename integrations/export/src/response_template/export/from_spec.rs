@@ -137,7 +137,7 @@ fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, 
         ContentMode::Plain => ["", ""],
         _ => [spec.content.start.as_str(), spec.content.end.as_str()],
     };
-    let others = wraps.into_iter().chain([spec.reasoning.empty.as_str()]).chain(calls::behind(spec));
+    let others = wraps.into_iter().chain([spec.reasoning.empty.as_str()]).chain(calls::after_calls(spec));
     texts.extend(others.filter(|text| !MarkerText::new(text).is_layout()).map(str::to_owned));
     let mut marks: Vec<Mark> = apart(texts).iter().map(|text| mark_of(text, dialect)).collect();
     let header = &spec.content.header;

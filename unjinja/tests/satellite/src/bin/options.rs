@@ -14,7 +14,7 @@ pub mod overlay {
 }
 
 /// The overlay next to the spec.
-pub mod beside {
+pub mod corrected {
     unjinja::include_spec_parser!("corrected.toml");
 }
 
@@ -37,7 +37,7 @@ fn main() {
     assert_eq!(spec::parse("Rain.<|stop|>", &Options::new()).content, "Rain.");
     assert_eq!(spec::parse("Rain.<|halt|>", &Options::new()).content, "Rain.<|halt|>");
     assert_eq!(overlay::parse("Rain.<|halt|>", &Options::new()).content, "Rain.");
-    assert_eq!(beside::parse("Rain.<|halt|>", &Options::new()).content, "Rain.");
+    assert_eq!(corrected::parse("Rain.<|halt|>", &Options::new()).content, "Rain.");
     assert_eq!(instead::parse("Rain.<|stop|>", &Options::new()).content, "Rain.");
     assert_eq!(instead::parse("Rain.<|halt|>", &Options::new()).content, "Rain.<|halt|>");
     assert_eq!(all::tools().len(), 1);

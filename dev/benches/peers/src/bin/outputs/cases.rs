@@ -75,8 +75,8 @@ impl Case {
 
 /// The folder of the corpus: `$UNJINJA_CORPUS`, else `../shared/corpus` next to the project.
 pub fn corpus() -> PathBuf {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/corpus");
-    std::env::var_os("UNJINJA_CORPUS").map_or_else(|| beside.into(), PathBuf::from)
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/corpus");
+    std::env::var_os("UNJINJA_CORPUS").map_or_else(|| default.into(), PathBuf::from)
 }
 
 /// All cases, with their tools written out.

@@ -35,7 +35,7 @@ pub const KINDS: [Kind; 6] = [
     },
     Kind {
         title: "a plain tag opens a call that breaks off before its name",
-        reason: "The suite drops the text. For us it stays content, because such a tag may stand in prose.",
+        reason: "The suite drops the text. For us it stays content, because such a tag may occur in prose.",
         members: Members::Cases(&["suite/p0370"]),
     },
     Kind {

@@ -32,7 +32,7 @@ const RULES: &str = "\
   output.
 - Parsers of calls also run where no tools were offered, because many outputs of the test suites come without
   tools, and some of these expect a call.
-- Some outputs come from the peers' own test suites. The rules of unjinja were made with all of these outputs at hand.
+- Some outputs come from the peers' own test suites. The rules of unjinja were made when all of them were known.
 
 ";
 
