@@ -105,6 +105,7 @@ impl Conversation {
     }
 
     /// The ids of the calls in the conversation; an empty text for a call without an id.
+    #[cfg(feature = "grammar")]
     pub(crate) fn call_ids(&self) -> impl Iterator<Item = &str> {
         let messages = self.variables.get("messages").and_then(Value::as_array);
         let calls = messages.into_iter().flatten().filter_map(|message| message["tool_calls"].as_array());

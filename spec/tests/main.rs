@@ -4,5 +4,6 @@ mod bad;
 mod committed;
 mod diffs;
 mod documented;
+mod hand_over;
 mod overlays;
 mod round_trip;

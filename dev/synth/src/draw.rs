@@ -49,6 +49,7 @@ fn attempt(rng: &mut Rng) -> Drawn {
             sha256: "0".repeat(64),
             also: Vec::new(),
         },
+        messages: Default::default(),
         capabilities: unjinja_spec::Capabilities::default(),
         turn: Turn::default(),
         generation_prompt: Vec::new(),

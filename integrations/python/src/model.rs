@@ -84,7 +84,7 @@ pub(crate) fn pickled_model(
     };
     let made = py.detach(|| {
         let Some(template) = template else { return Loader::new().from_spec(spec) };
-        let spec = FormatSpec::from_toml(spec, "spec.toml")?;
+        let spec = FormatSpec::from_toml(spec, "spec.toml").map_err(unjinja_dynamic::LoadError::from)?;
         let loader = Loader::new().name(&spec.template.name).tokens(SpecialTokens { bos, eos, others });
         loader.committed_spec(spec).from_template(template)
     });
@@ -244,8 +244,9 @@ impl Model {
         marked.then_some((reasoning.start.as_str(), reasoning.end.as_str()))
     }
 
-    /// Renders a conversation as `apply_chat_template` of Hugging Face does. The result is a text; its attribute `turn` says
-    /// what it has of the assistant's turn. Pass it to `parse`, `stream` and `grammar` as `prompt`. Raises RenderError if the template
+    /// Renders a conversation. The messages are handed over in the forms that the template reads, as the table `[messages]` of the
+    /// spec says. So a `Message` that was parsed renders as the turn that was parsed. The result is a text; its attribute `turn`
+    /// says what it has of the assistant's turn. Pass it to `parse`, `stream` and `grammar` as `prompt`. Raises RenderError if the template
     /// refuses the conversation, or the model has no template.
     ///
     /// Args:
@@ -256,10 +257,13 @@ impl Model {
     ///     thinking: Sets the variable that switches reasoning, whatever its name is. It has no effect if the template has none. The
     ///         default leaves it to the template.
     ///     add_generation_prompt: Whether the text ends with the beginning of the assistant's turn.
+    ///     as_given: True hands the messages over as they are given, and the text is then exactly that of `apply_chat_template` of
+    ///         Hugging Face: what the template does not read in this form is lost, or makes it fail.
     ///     variables: Any other keyword argument is a variable of the template; `Model.variables` lists them. Raises TypeError, with
     ///         the nearest name, if the template does not read it. What `apply_chat_template` takes and does not show to the
     ///         template, such as `tokenize`, has no effect.
-    #[pyo3(signature = (messages, *, tools=None, thinking=None, add_generation_prompt=true, **variables))]
+    #[pyo3(signature = (messages, *, tools=None, thinking=None, add_generation_prompt=true, as_given=false, **variables))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn render<'py>(
         &self,
         py: Python<'py>,
@@ -267,9 +271,13 @@ impl Model {
         tools: Option<&Bound<'py, PyAny>>,
         thinking: Option<bool>,
         add_generation_prompt: bool,
+        as_given: bool,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut conversation = Conversation::new(messages_of(messages)?).generation_prompt(add_generation_prompt);
+        if as_given {
+            conversation = conversation.as_given();
+        }
         if let Some(tools) = tools_of(tools)? {
             conversation = conversation.tools(tools.get().json.clone());
         }

@@ -57,3 +57,25 @@ def test_turns_come_back_whole_and_in_pieces() -> None:
     assert differ == 0
     assert asked > 900
     assert right >= 0.99 * asked
+
+
+def test_parsed_turns_render_as_they_were() -> None:
+    need_corpus()
+    tool_sets = json.loads((CORPUS / "turn_tools.json").read_text(encoding="utf-8"))
+    asked = right = 0
+    with open(CORPUS / "turns.jsonl", encoding="utf-8") as lines:
+        cases = [case for case in map(json.loads, lines) if case["expect"]["tool_calls"]]
+    for number, case in enumerate(cases):
+        if case["folder"] != "templates" and number % 7:
+            continue
+        tools = tool_sets[case["tools"]] if isinstance(case["tools"], str) else case["tools"]
+        model = model_of(case["folder"], case["template"])
+        message = model.parse(case["output"], tools=tools, prompt=case["generation_prompt"])
+        options: dict[str, Any] = {"tools": tools, "thinking": case["enable_thinking"], "add_generation_prompt": False}
+        # Both forms of a message: the object, and its dict.
+        texts = [model.render([*case["messages"], turn], **options) for turn in (message, message.to_dict())]
+        asked += 1
+        right += all(case["output"] in text for text in texts)
+    print(f"{right} of {asked} turns render as they were")
+    assert asked > 900
+    assert right >= 0.99 * asked

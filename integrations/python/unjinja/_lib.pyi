@@ -456,6 +456,7 @@ class Model:
         tools: _ToolList | None = None,
         thinking: bool | None = None,
         add_generation_prompt: bool = True,
+        as_given: bool = False,
         **variables: Any,
     ) -> Prompt: ...
     def turn_of(self, prompt: str) -> str: ...

@@ -10,8 +10,8 @@ use crate::prepare::Prepared;
 use crate::request::{
     ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_tools, stop_texts,
 };
-use unjinja_spec::FormatSpec;
 use crate::request_value::{RequestValue, parse};
+use unjinja_spec::FormatSpec;
 
 /// A request to messages.
 ///

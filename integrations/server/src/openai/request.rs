@@ -8,8 +8,8 @@ use super::message::{Called, message};
 use crate::error::ApiError;
 use crate::prepare::Prepared;
 use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts};
-use unjinja_spec::FormatSpec;
 use crate::request_value::{RequestValue, parse};
+use unjinja_spec::FormatSpec;
 
 /// A request to chat completions.
 ///

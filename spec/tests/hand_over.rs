@@ -1,0 +1,189 @@
+//! How messages are handed to a template: each form that a spec may name.
+
+use serde_json::{Map, Value, json};
+use unjinja_spec::{
+    ArgumentsForm, CallIdForm, CallIdShape, CallIds, ContentForm, EmptyContent, FormatSpec, Functions, FunctionsForm,
+    Messages, ReasoningMode, SpecError, SystemPlace,
+};
+
+/// A spec with these messages.
+fn spec(messages: Messages) -> Result<FormatSpec, SpecError> {
+    Ok(FormatSpec { messages, ..FormatSpec::from_toml(include_str!("base.toml"), "base.toml")? })
+}
+
+/// The messages, as the template gets them.
+fn handed(spec: &FormatSpec, messages: Value) -> Value {
+    let mut variables = Map::from_iter([("messages".to_owned(), messages)]);
+    spec.hand_over(&mut variables);
+    variables.remove("messages").unwrap_or_default()
+}
+
+fn call(id: &str, arguments: Value) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": "rain", "arguments": arguments}})
+}
+
+fn called(id: &str) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": [call(id, json!("{\"day\": 1}"))]})
+}
+
+#[test]
+fn what_the_template_reads_stays() -> Result<(), SpecError> {
+    let spec = spec(Messages::default())?;
+    let messages = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Rain?"}], "name": "Ada"},
+        {"role": "assistant", "reasoning_content": "Hm.", "content": "Yes.", "extra": 1},
+        "not a message",
+    ]);
+    assert_eq!(handed(&spec, messages.clone()), messages);
+    Ok(())
+}
+
+#[test]
+fn calls_have_one_form() -> Result<(), SpecError> {
+    let usual = spec(Messages::default())?;
+    // The key order is part of it: some templates print the whole call.
+    let expected = r#"{"type":"function","id":"a","function":{"name":"rain","arguments":{"day":1}}}"#;
+    for given in [
+        call("a", json!("{\"day\": 1}")),
+        call("a", json!({"day": 1})),
+        json!({"name": "rain", "arguments": {"day": 1}, "id": "a"}),
+        call("a", json!("{\"day\": 1")),
+        call("a", json!("\"{\\\"day\\\": 1}\"")),
+    ] {
+        let all = handed(&usual, json!([{"role": "assistant", "tool_calls": [given]}]));
+        assert_eq!(all[0]["tool_calls"][0].to_string(), expected);
+        assert_eq!(all[0]["content"], "");
+    }
+    let text = spec(Messages { arguments: ArgumentsForm::Text, ..Messages::default() })?;
+    for (given, expected) in
+        [(json!({"day": 1}), "{\"day\":1}"), (json!("{\"day\":  1"), "{\"day\":  1"), (Value::Null, "{}")]
+    {
+        let all = handed(&text, json!([{"role": "assistant", "tool_calls": [call("a", given)]}]));
+        assert_eq!(all[0]["tool_calls"][0]["function"]["arguments"], expected);
+    }
+    let no_object = handed(&usual, json!([{"role": "assistant", "tool_calls": [call("a", json!("[1]"))]}]));
+    assert_eq!(no_object[0]["tool_calls"][0]["function"]["arguments"], json!({"arguments": "[1]"}));
+    Ok(())
+}
+
+#[test]
+fn contents_take_the_form_of_the_template() -> Result<(), SpecError> {
+    let content = |messages: Messages| -> Result<Value, SpecError> {
+        let all = handed(&spec(messages)?, json!([called("a"), {"role": "assistant", "content": "Yes."}]));
+        Ok(json!([all[0].get("content"), all[1]["content"], all[0].as_object().map(|all| all.contains_key("content"))]))
+    };
+    let part = |text: &str| json!([{"type": "text", "text": text}]);
+    assert_eq!(content(Messages::default())?, json!(["", "Yes.", true]));
+    let with = |content_of_calls| Messages { content_of_calls, ..Messages::default() };
+    assert_eq!(content(with(EmptyContent::Null))?, json!([null, "Yes.", true]));
+    assert_eq!(content(with(EmptyContent::Absent))?, json!([null, "Yes.", false]));
+    let parts = Messages { content: ContentForm::Parts, ..Messages::default() };
+    assert_eq!(content(parts)?, json!([part(""), part("Yes."), true]));
+    // Parts that are all texts become one text where the template takes no parts.
+    let mut spec = spec(Messages::default())?;
+    spec.capabilities.typed_content = false;
+    let given = json!([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]);
+    assert_eq!(handed(&spec, given.clone())[0]["content"], "ab");
+    spec.capabilities.typed_content = true;
+    assert_eq!(handed(&spec, given.clone()), given);
+    Ok(())
+}
+
+#[test]
+fn reasoning_goes_where_the_template_takes_it() -> Result<(), SpecError> {
+    let mut spec = spec(Messages::default())?;
+    let given = || json!([{"role": "assistant", "reasoning": "Hm.", "content": "Yes."}]);
+    spec.reasoning.field = "thought".to_owned();
+    assert_eq!(handed(&spec, given()), json!([{"role": "assistant", "thought": "Hm.", "content": "Yes."}]));
+    spec.reasoning.field = "content.thinking".to_owned();
+    let parts = json!([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes."}]);
+    assert_eq!(handed(&spec, given())[0]["content"], parts);
+    spec.reasoning.field = String::new();
+    assert_eq!(handed(&spec, given())[0]["content"], "<think>\nHm.\n</think>\n\nYes.");
+    // White space is an empty block, which the template writes by itself.
+    let empty = json!([{"role": "assistant", "reasoning_content": "\n", "content": "Yes."}]);
+    assert_eq!(handed(&spec, empty)[0]["content"], "Yes.");
+    spec.reasoning.mode = ReasoningMode::None;
+    assert_eq!(handed(&spec, given()), given());
+    Ok(())
+}
+
+#[test]
+fn ids_take_a_form_that_the_template_accepts() -> Result<(), SpecError> {
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "Sun."});
+    let long = "call_Jx9QmZ0vTgRk3WbLyPd7Hf2A";
+    for (form, given, expected) in [
+        (CallIdForm::Any, long, long),
+        (CallIdForm::Counted, "12", "12"),
+        (CallIdForm::Counted, long, "0"),
+        (CallIdForm::Named, long, "functions.rain:0"),
+        (CallIdForm::Named, "functions.rain:7", "functions.rain:7"),
+        (CallIdForm::Nine, "abcdefgh9", "abcdefgh9"),
+    ] {
+        let spec = spec(Messages { ids: form, ..Messages::default() })?;
+        let all = handed(&spec, json!([called(given), result(given)]));
+        assert_eq!((&all[0]["tool_calls"][0]["id"], &all[1]["tool_call_id"]), (&json!(expected), &json!(expected)));
+    }
+    let spec = spec(Messages { ids: CallIdForm::Nine, result_name: true, ..Messages::default() })?;
+    let all = handed(&spec, json!([called(long), called("other"), result("other"), result(long)]));
+    let ids: Vec<&str> = [&all[0]["tool_calls"][0]["id"], &all[1]["tool_calls"][0]["id"]]
+        .into_iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(ids.len() == 2 && ids[0] != ids[1] && ids.iter().all(|id| id.len() == 9), "{ids:?}");
+    assert_eq!((&all[2]["tool_call_id"], &all[3]["tool_call_id"]), (&json!(ids[1]), &json!(ids[0])));
+    assert_eq!(all[3]["name"], "rain");
+    // Results without ids answer the calls in their order.
+    let all = handed(&spec, json!([called(long), {"role": "tool", "content": "Sun."}]));
+    assert_eq!(all[1]["tool_call_id"], all[0]["tool_calls"][0]["id"]);
+    Ok(())
+}
+
+#[test]
+fn new_ids_have_the_form_of_the_format() -> Result<(), SpecError> {
+    let shape = |ids| -> Result<CallIdShape, SpecError> {
+        Ok(CallIdShape::of(&spec(Messages { ids, ..Messages::default() })?))
+    };
+    assert_eq!((shape(CallIdForm::Any)?, shape(CallIdForm::Nine)?), (CallIdShape::Free, CallIdShape::Nine));
+    assert_eq!(shape(CallIdForm::Counted)?, CallIdShape::Counted);
+    let named = spec(Messages { ids: CallIdForm::Named, ..Messages::default() })?;
+    assert_eq!(CallIds::of(&named).next("rain", None), "functions.rain:0");
+    Ok(())
+}
+
+#[test]
+fn system_messages_go_where_they_are_rendered() -> Result<(), SpecError> {
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let given =
+        || json!([said("system", "A"), said("user", "B"), said("system", "C"), said("user", "D"), said("system", "E")]);
+    let of = |system| -> Result<Value, SpecError> {
+        Ok(handed(&spec(Messages { system, ..Messages::default() })?, given()))
+    };
+    assert_eq!(of(SystemPlace::Anywhere)?, given());
+    assert_eq!(of(SystemPlace::First)?, json!([said("system", "A\n\nC\n\nE"), said("user", "B"), said("user", "D")]));
+    assert_eq!(of(SystemPlace::Nowhere)?, json!([said("user", "A\n\nB"), said("user", "C\n\nD"), said("user", "E")]));
+    let first = spec(Messages { system: SystemPlace::First, ..Messages::default() })?;
+    let late = handed(&first, json!([said("user", "B"), said("system", "C")]));
+    assert_eq!(late, json!([said("system", "C"), said("user", "B")]));
+    Ok(())
+}
+
+#[test]
+fn functions_are_offered_in_their_form() -> Result<(), SpecError> {
+    let tools = json!([{"type": "function", "function": {"name": "rain"}}]);
+    for (form, always, offered, expected) in [
+        (FunctionsForm::Unset, false, true, None),
+        (FunctionsForm::List, false, true, Some(json!([{"name": "rain"}]))),
+        (FunctionsForm::List, false, false, None),
+        (FunctionsForm::List, true, false, Some(json!([]))),
+        (FunctionsForm::Text, false, true, Some(json!("[{\"name\":\"rain\"}]"))),
+    ] {
+        let spec = spec(Messages { functions: Functions { form, always }, ..Messages::default() })?;
+        let mut variables = Map::new();
+        variables.extend(offered.then(|| ("tools".to_owned(), tools.clone())));
+        spec.hand_over(&mut variables);
+        assert_eq!(variables.get("functions"), expected.as_ref(), "{form:?}");
+    }
+    Ok(())
+}
