@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unjinja_build::{Source, name_of};
-use unjinja_dynamic::{Input, Loader};
+use unjinja_dynamic::{Input, Loader, overlay_of_spec};
 use unjinja_spec::{FormatSpec, Overlay, Status, TemplateInfo, diff};
 
 use crate::analyze::Request;
@@ -149,7 +149,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             (_, Some(path)) => compare_file(path, spec),
             (_, None) => Outcome::New,
         };
-        let overlay = file.as_ref().map(|path| path.with_extension("overlay.toml"));
+        let overlay = file.as_deref().map(overlay_of_spec);
         let is_corrected = overlay.as_ref().is_some_and(|path| path.exists())
             || made.overlays.iter().any(|(_, known, _)| *known == name);
         let is_news = matches!(outcome, Outcome::New | Outcome::Changed(_)) || spec.status != Status::Supported;
@@ -219,14 +219,11 @@ fn known_overlay(
     let hash = spec.format_hash();
     let files = folder.map_or_else(|| Ok(Vec::new()), spec_files)?;
     for (name, path) in files.iter().filter(|(name, path)| *name != spec.template.name && !is_overlay(path)) {
-        let overlay = path.with_extension("overlay.toml");
-        if !overlay.exists() {
-            continue;
-        }
         // A file that cannot be read is reported in its own row.
         let Ok(other) = Loader::new().without_known_formats().load(Input::spec(path)) else { continue };
+        let Some(overlay) = other.corrections.iter().find_map(|correction| correction.file.as_ref()) else { continue };
         if other.bare.format_hash() == hash && gaps::fits(source, spec, &other.spec) {
-            let command = format!("cp {} {}", output::argument(&overlay), output::argument(target));
+            let command = format!("cp {} {}", output::argument(overlay), output::argument(target));
             return Ok(Some(OverlayHint { name: name.clone(), command }));
         }
     }

@@ -27,7 +27,7 @@ pub use conversation::Conversation;
 pub use error::ModelError;
 #[cfg(feature = "generated")]
 pub use known::{known_overlay, known_spec, known_specs};
-pub use loader::{Input, LoadError, Loaded, Loader, Observer, Origin, specs_in, template_file};
+pub use loader::{Input, LoadError, Loaded, Loader, Observer, Origin, overlay_of_spec, specs_in, template_file};
 pub use model::{Model, ModelStream};
 pub use overlays::{Correction, KnownOverlay, Reason};
 pub use prompt::Prompt;

@@ -25,7 +25,7 @@ use crate::overlays::{Correction, KnownOverlay, Reason, fitting};
 pub use error::LoadError;
 pub use folder::specs_in;
 use input::Subject;
-pub use input::{Input, template_file};
+pub use input::{Input, overlay_of_spec, template_file};
 pub use loaded::{Loaded, Origin};
 
 /// A function that is called with each comparison of an analysis, as soon as it is made.

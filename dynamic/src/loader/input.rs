@@ -158,7 +158,17 @@ fn template(path: &Path) -> Result<Subject, LoadError> {
 /// The spec in a file, and where an overlay of it would be.
 pub(super) fn spec(path: &Path) -> Result<(FormatSpec, PathBuf), LoadError> {
     let spec = FormatSpec::from_toml(&text(path)?, &path.display().to_string())?;
-    Ok((spec, path.with_extension("overlay.toml")))
+    Ok((spec, overlay_of_spec(path)))
+}
+
+/// Where the overlay of a spec is looked for, whether the file exists or not. `Source::overlay` says it for templates.
+///
+/// ```
+/// let overlay = unjinja_dynamic::overlay_of_spec("specs/robin.toml".as_ref());
+/// assert_eq!(overlay, std::path::Path::new("specs/robin.overlay.toml"));
+/// ```
+pub fn overlay_of_spec(path: &Path) -> PathBuf {
+    path.with_extension("overlay.toml")
 }
 
 fn is_gguf(path: &Path) -> Result<(), LoadError> {
