@@ -1,4 +1,4 @@
-//! The Python module `unjinja._lib`. The classes that Python sees are in the files of their names; `unjinja/` next to this crate adds what
+//! The Python module `unjinja._lib`. The classes that Python sees are in the files of their names; the folder `unjinja/` adds what
 //! is better written in Python.
 //!
 //! There is no global state. A stream can move between threads, and long work is done without the interpreter's lock.

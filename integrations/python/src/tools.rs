@@ -27,10 +27,10 @@ use crate::json;
 /// (2, ['now', 'stop'], {'zone': {'type': 'string', 'description': 'The name of the time zone.'}})
 ///
 /// Args:
-///     tools: A tool, a list of tools, or OpenAI's list of tools as JSON text. A tool is a dict as OpenAI has it, a function with
-///         type hints (its docstring describes it and, in a section `Args:`, its parameters), a pydantic class, a dataclass or a
-///         TypedDict (its docstring describes it, its fields are the parameters), or a `Tools`. Raises ToolsError, with the place
-///         in the list or the name of the parameter, if one cannot be read.
+///     tools: A list of tools, one function or class, or OpenAI's list of tools as JSON text. A tool is a dict as OpenAI has it, a
+///         function with type hints (its docstring describes it and, in a section `Args:`, its parameters), a pydantic class, a
+///         dataclass or a TypedDict (its docstring describes it, its fields are the parameters), or a `Tools`. Raises ToolsError,
+///         with the place in the list or the name of the parameter, if one cannot be read.
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct Tools {
     pub(crate) tools: RustTools,

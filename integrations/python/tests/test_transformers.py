@@ -120,6 +120,7 @@ def test_it_says_what_it_did(tmp_path: Path) -> None:
     assert again.parse_response(CALL, prefix="")["tool_calls"][0]["function"]["name"] == "get_weather"
     other = attach(tokenizer(PYTHONIC.read_text(encoding="utf-8")))
     assert other.how == "parser" and "python_calls" in str(other)
+    assert pickle.loads(pickle.dumps(other)) == other == copy.deepcopy(other) != attached
 
 
 def test_it_says_what_of_a_template_is_not_understood() -> None:

@@ -48,8 +48,7 @@ def _message(
 def _model(spec: str, template: str | None, bos: str | None, eos: str | None, others: Mapping[str, Any]) -> Model: ...
 
 _Path: TypeAlias = str | PathLike[str]
-_Tool: TypeAlias = Tools | Mapping[str, Any] | Callable[..., Any]
-_ToolList: TypeAlias = _Tool | Sequence[Any] | str
+_ToolList: TypeAlias = Tools | Callable[..., Any] | Sequence[Any] | str
 _Reduced: TypeAlias = tuple[Any, tuple[Any, ...]]
 _ReasoningName: TypeAlias = Literal["reasoning_content", "reasoning"]
 _Where: TypeAlias = Literal["content", "separate"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ._json import value_of
@@ -19,6 +20,7 @@ from ._lib import Loss, Message, Model, RequestError, Tools
 __all__ = ["Attached", "attach", "message_of"]
 
 
+@dataclass(frozen=True, repr=False)
 class Attached:
     """What `attach` did. As a text, it is a sentence for people.
 
@@ -33,9 +35,6 @@ class Attached:
     model: Model
     losses: list[Loss]
     notes: list[str]
-
-    def __init__(self, how: Literal["template", "parser"], model: Model, losses: list[Loss], notes: list[str]) -> None:
-        self.how, self.model, self.losses, self.notes = how, model, losses, notes
 
     def __str__(self) -> str:
         lost = "; ".join(f"{loss.kind}: {loss.sentence}" for loss in self.losses)
