@@ -120,7 +120,7 @@ impl Model {
     ///     cache: A folder that keeps the results of analyses, so that a template is analysed once. It is made if it is missing.
     ///         The default keeps nothing.
     ///     overlay: The text of an overlay in TOML, which corrects the spec. The default is the file `NAME.overlay.toml` next to the
-    ///         template, if there is one. Raises LoadError if it does not fit.
+    ///         template, else the one of a supported model that fits. Raises LoadError if it does not fit.
     #[staticmethod]
     #[pyo3(signature = (path, *, cache=None, overlay=None))]
     fn from_pretrained(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>, overlay: Option<&str>) -> PyResult<Self> {
@@ -136,7 +136,8 @@ impl Model {
     ///     eos_token: The text of `eos_token` in the template. The default is undefined there.
     ///     cache: A folder that keeps the results of analyses, so that a template is analysed once. It is made if it is missing.
     ///         The default keeps nothing.
-    ///     overlay: The text of an overlay in TOML, which corrects the spec. Raises LoadError if it does not fit.
+    ///     overlay: The text of an overlay in TOML, which corrects the spec. The default is the one of a supported model that fits.
+    ///         Raises LoadError if it does not fit.
     #[staticmethod]
     #[pyo3(signature = (text, *, name=None, bos_token=None, eos_token=None, cache=None, overlay=None))]
     fn from_template(
@@ -161,7 +162,8 @@ impl Model {
     ///     path: The file. `FILE#NAME` is one of several named templates. Raises LoadError if it is of another kind, or has no template.
     ///     cache: A folder that keeps the results of analyses, so that a template is analysed once. It is made if it is missing.
     ///         The default keeps nothing.
-    ///     overlay: The text of an overlay in TOML, which corrects the spec. Raises LoadError if it does not fit.
+    ///     overlay: The text of an overlay in TOML, which corrects the spec. The default is the file `NAME.overlay.toml` next to the
+    ///         template, else the one of a supported model that fits. Raises LoadError if it does not fit.
     #[staticmethod]
     #[pyo3(signature = (path, *, cache=None, overlay=None))]
     fn from_gguf(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>, overlay: Option<&str>) -> PyResult<Self> {
@@ -315,16 +317,17 @@ impl Model {
     ///     tools: The tools that the request offers: a `Tools`, or what it is made of (dicts, functions, pydantic classes, JSON text).
     ///         They decide how arguments are typed, and calls of other tools get a diagnostic. The default takes calls of any tool.
     ///         Raises ToolsError if they cannot be read.
-    ///     thinking: What the prompt was rendered with, if it is not given as `prompt`. The default is not known.
+    ///     thinking: What the prompt was rendered with; it has no effect with `prompt`. The default is that of the template.
     ///     prompt: The prompt, a `Prompt` or a text: it may have begun the turn, for example with the marker of reasoning.
-    ///     continue_from: The beginning of the turn that the prompt ends with, if the model continues a message: it is part of the result.
+    ///     continue_from: The beginning of the turn that the model continues, as the model writes it. It becomes part of the message.
     ///     tool_choice: That of the request: `"auto"` (the default), `"required"`, `"none"` or
     ///         `{"type": "function", "function": {"name": …}}`. With `"none"` nothing is a call; with a name, only calls of this tool
     ///         are. Other calls are broken markup. Raises RequestError if it is none of these.
-    ///     parallel_tool_calls: False makes every call after the first one broken markup.
-    ///     extract_reasoning: False leaves reasoning in the content, with its markers.
-    ///     calls_end_reasoning: False makes a call inside of reasoning part of the reasoning.
-    ///     json_response: Whether the answer is JSON, because the request has a response format: no call is looked for in it.
+    ///     parallel_tool_calls: Whether the model may make several calls. False makes each after the first one broken markup.
+    ///     extract_reasoning: Whether reasoning is separated from the content. False leaves it there, with its markers.
+    ///     calls_end_reasoning: Whether a call ends reasoning that is still open, in formats that allow it. False makes its markup
+    ///         part of the reasoning: a model that plans a call there does not make it.
+    ///     json_response: Whether the answer has to be JSON, for a response schema: a Markdown code fence around it is then syntax.
     ///     unparsed: Where broken markup goes: `"content"`, or `"separate"` into `Message.unparsed`. Raises RequestError if it is
     ///         another.
     #[pyo3(signature = (
@@ -380,16 +383,17 @@ impl Model {
     ///     tools: The tools that the request offers: a `Tools`, or what it is made of (dicts, functions, pydantic classes, JSON text).
     ///         They decide how arguments are typed, and calls of other tools get a diagnostic. The default takes calls of any tool.
     ///         Raises ToolsError if they cannot be read.
-    ///     thinking: What the prompt was rendered with, if it is not given as `prompt`. The default is not known.
+    ///     thinking: What the prompt was rendered with; it has no effect with `prompt`. The default is that of the template.
     ///     prompt: The prompt, a `Prompt` or a text: it may have begun the turn, for example with the marker of reasoning.
-    ///     continue_from: The beginning of the turn that the prompt ends with, if the model continues a message: it is part of the result.
+    ///     continue_from: The beginning of the turn that the model continues, as the model writes it. It becomes part of the message.
     ///     tool_choice: That of the request: `"auto"` (the default), `"required"`, `"none"` or
     ///         `{"type": "function", "function": {"name": …}}`. With `"none"` nothing is a call; with a name, only calls of this tool
     ///         are. Other calls are broken markup. Raises RequestError if it is none of these.
-    ///     parallel_tool_calls: False makes every call after the first one broken markup.
-    ///     extract_reasoning: False leaves reasoning in the content, with its markers.
-    ///     calls_end_reasoning: False makes a call inside of reasoning part of the reasoning.
-    ///     json_response: Whether the answer is JSON, because the request has a response format: no call is looked for in it.
+    ///     parallel_tool_calls: Whether the model may make several calls. False makes each after the first one broken markup.
+    ///     extract_reasoning: Whether reasoning is separated from the content. False leaves it there, with its markers.
+    ///     calls_end_reasoning: Whether a call ends reasoning that is still open, in formats that allow it. False makes its markup
+    ///         part of the reasoning: a model that plans a call there does not make it.
+    ///     json_response: Whether the answer has to be JSON, for a response schema: a Markdown code fence around it is then syntax.
     ///     unparsed: Where broken markup goes: `"content"`, or `"separate"` into `Message.unparsed`. Raises RequestError if it is
     ///         another.
     ///     special_tokens: The texts of the tokenizer's special tokens. A marker that holds one of them then counts only where it
@@ -440,8 +444,9 @@ impl Model {
     ///     tool_choice: `"auto"` (the default), `"required"`, `"none"` or `{"type": "function", "function": {"name": …}}`. Raises
     ///         RequestError if it is none of these.
     ///     parallel_tool_calls: Whether several calls are allowed.
-    ///     thinking: What the prompt was rendered with, if it is not given as `prompt`. The default is not known.
-    ///     prompt: The prompt, a `Prompt` or a text. The grammar begins where it ends.
+    ///     thinking: What the prompt was rendered with. If it is False, the grammar of a whole turn has no reasoning. The default is that
+    ///         of the template.
+    ///     prompt: The prompt, a `Prompt` or a text. The grammar begins where it ends, whatever `thinking` is.
     ///     response_schema: A JSON schema for the answer: a dict, or True for any JSON. The default is any text. Raises RequestError if
     ///         it is no schema.
     #[pyo3(signature = (
