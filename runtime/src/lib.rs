@@ -57,6 +57,13 @@ pub mod abi_3 {
     }
 }
 
+/// The automata that the readers of literals share, for other code that follows JSON byte by byte. Not for applications.
+#[doc(hidden)]
+pub mod literals {
+    pub use crate::readers::number::NumberPrefix;
+    pub use crate::readers::words::Word;
+}
+
 /// Reads one Python literal at the start of a text. Returns its JSON and its length in bytes; `None` if there is no
 /// complete literal.
 ///

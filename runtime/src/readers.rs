@@ -7,6 +7,8 @@
 pub(crate) mod call_object;
 pub(crate) mod json;
 pub(crate) mod nested;
+pub(crate) mod number;
 pub(crate) mod python;
 pub(crate) mod quote_tokens;
 pub(crate) mod tagged;
+pub(crate) mod words;

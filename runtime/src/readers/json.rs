@@ -5,6 +5,8 @@
 //! flagged and read to its end.
 
 use crate::byte_set::Begins;
+use crate::readers::number::NumberPrefix;
+use crate::readers::words::Word;
 
 mod close;
 mod json_text;
@@ -98,7 +100,8 @@ enum At {
         left: u8,
         unit: u16,
     },
-    Number(Number),
+    Number(NumberPrefix),
+    /// This many bytes of the word were read.
     Word(Word, u8),
     /// Between strings of a malformed container.
     Loose,
@@ -107,63 +110,14 @@ enum At {
     Done,
 }
 
-/// The part of a number that was read last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Number {
-    Minus,
-    Zero,
-    Integer,
-    Point,
-    Fraction,
-    E,
-    ESign,
-    Exponent,
-}
-
-impl Number {
-    pub(crate) fn first(byte: u8) -> Option<Self> {
-        match byte {
-            b'-' => Some(Self::Minus),
-            b'0' => Some(Self::Zero),
-            b'1'..=b'9' => Some(Self::Integer),
-            _ => None,
-        }
+/// The number or word that begins with this byte.
+#[inline]
+fn scalar(byte: u8) -> Option<(Kind, At)> {
+    if let Some(number) = NumberPrefix::Start.next(byte) {
+        return Some((Kind::Number, At::Number(number)));
     }
-
-    #[inline]
-    pub(crate) fn next(self, byte: u8) -> Option<Self> {
-        Some(match (self, byte) {
-            (Self::Minus, b'0') => Self::Zero,
-            (Self::Minus | Self::Integer, b'0'..=b'9') => Self::Integer,
-            (Self::Zero | Self::Integer, b'.') => Self::Point,
-            (Self::Point | Self::Fraction, b'0'..=b'9') => Self::Fraction,
-            (Self::Zero | Self::Integer | Self::Fraction, b'e' | b'E') => Self::E,
-            (Self::E, b'+' | b'-') => Self::ESign,
-            (Self::E | Self::ESign | Self::Exponent, b'0'..=b'9') => Self::Exponent,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn is_whole(self) -> bool {
-        matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::Exponent)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
-    True,
-    False,
-    Null,
-}
-
-impl Word {
-    fn text(self) -> &'static [u8] {
-        match self {
-            Self::True => b"true",
-            Self::False => b"false",
-            Self::Null => b"null",
-        }
-    }
+    let word = Word::first(byte)?;
+    Some((if word == Word::Null { Kind::Null } else { Kind::Boolean }, At::Word(word, 1)))
 }
 
 /// Whether a byte can be part of a number or a bare word.
@@ -234,7 +188,7 @@ impl Scanner {
         let complete = match self.at {
             At::Done | At::LooseScalar => true,
             At::Number(number) => self.depth() == 0 && number.is_whole(),
-            At::Word(word, read) => self.depth() == 0 && usize::from(read) == word.text().len(),
+            At::Word(word, read) => self.depth() == 0 && usize::from(read) == word.json().len(),
             _ => false,
         };
         if complete {
@@ -333,7 +287,7 @@ impl Scanner {
                 None => self.end_scalar(number.is_whole()),
             },
             At::Word(word, read) => {
-                let text = word.text();
+                let text = word.json().as_bytes();
                 match text.get(usize::from(read)) {
                     Some(&wanted) if wanted == byte => self.go(At::Word(word, read + 1)),
                     None if !is_token(byte) => self.end_scalar(true),
@@ -365,11 +319,8 @@ impl Scanner {
             b'{' => (Kind::Object, At::KeyOrClose),
             b'[' => (Kind::Array, At::ValueOrClose),
             b'"' => (Kind::String, At::Text),
-            b't' => (Kind::Boolean, At::Word(Word::True, 1)),
-            b'f' => (Kind::Boolean, At::Word(Word::False, 1)),
-            b'n' => (Kind::Null, At::Word(Word::Null, 1)),
-            _ => match Number::first(byte) {
-                Some(number) => (Kind::Number, At::Number(number)),
+            _ => match scalar(byte) {
+                Some(scalar) => scalar,
                 None if self.at != At::Before => return self.lose(),
                 None => {
                     self.malformed = true;

@@ -8,8 +8,6 @@ mod number;
 mod quote;
 mod string;
 
-pub(crate) use number::{begun_word, word};
-
 use crate::byte_set::ByteSet;
 use crate::limits::MAX_NAME;
 use crate::readers::json::{MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, is_token};

@@ -9,8 +9,9 @@ mod unquoted;
 use memchr::{memchr, memchr3};
 
 use crate::byte_set::ByteSet;
-use crate::readers::json::{MAX_DEPTH, Nesting, Number, Progress, Scanner, Unescaper, escape_bytes_into};
-use crate::readers::python::{begun_word, word};
+use crate::readers::json::{MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, escape_bytes_into};
+use crate::readers::number::NumberPrefix;
+use crate::readers::words::Word;
 use crate::utf8::Utf8Carry;
 
 const OBJECT: u8 = 0;
@@ -54,8 +55,8 @@ pub(crate) struct Translator {
     brackets: usize,
     /// The last value stood between single quotes.
     single: bool,
-    /// How far it is a valid number.
-    number: Option<Number>,
+    /// `token` is this prefix of a number; `None` if no number begins with it.
+    number: Option<NumberPrefix>,
     /// Reads JSON's strings.
     scanner: Scanner,
     unescaper: Unescaper,
@@ -156,8 +157,7 @@ impl Translator {
         match self.at {
             At::Token if whole => self.end_token(out),
             At::Token => {
-                let word = begun_word(&self.token);
-                out.extend_from_slice(word.map_or(&self.token, |(_, json)| &json[..self.token.len()]));
+                out.extend_from_slice(Word::begun_json(&self.token).unwrap_or(&self.token));
                 self.token.clear();
             }
             At::Word | At::Gap if outermost => {
@@ -422,6 +422,7 @@ impl Translator {
             }
             Sign::Byte(_) => {
                 self.token.clear();
+                self.number = Some(NumberPrefix::Start);
                 return self.again(At::Token);
             }
         };
@@ -453,14 +454,10 @@ impl Translator {
 
     /// Takes bytes of what may be a number or literal.
     fn token(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let mut rest = bytes.iter();
-        if self.token.is_empty() {
-            self.number = rest.next().and_then(|&byte| Number::first(byte));
-        }
-        self.number = rest.try_fold(self.number, |number, &byte| Some(Some(number?.next(byte)?))).flatten();
+        self.number = self.number.and_then(|number| bytes.iter().copied().try_fold(number, NumberPrefix::next));
         self.token.extend_from_slice(bytes);
         let number = self.number.is_some() && self.token.len() <= MAX_NUMBER;
-        if !number && begun_word(&self.token).is_none() {
+        if !number && Word::begun(&self.token).is_none() {
             self.begin_word(out);
         }
     }
@@ -469,7 +466,7 @@ impl Translator {
     fn literal(&mut self) -> Option<&[u8]> {
         match self.number {
             Some(number) => number.is_whole().then_some(&self.token),
-            None => word(&self.token),
+            None => Word::of(&self.token).map(|word| word.json().as_bytes()),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Completes JSON that was cut off, so that it becomes valid.
 
 use super::text::{escape_byte_into, plain_len};
-use super::{ARRAY, At, Number, Progress, Scanner, is_space};
+use super::{ARRAY, At, Progress, Scanner, is_space};
+use crate::readers::number::NumberPrefix;
 
 /// Completes the beginning of a JSON value, so that the result is valid JSON. Strings and brackets are closed; an
 /// unfinished escape, key or comma is dropped; a key without a value gets `null`; a literal or number is completed. An
@@ -133,9 +134,9 @@ impl Closer {
             At::Colon => self.out.extend_from_slice(b": null"),
             At::Text if self.scanner.in_key => self.out.truncate(self.safe),
             At::Text => self.out.push(b'"'),
-            At::Number(Number::Minus | Number::Point | Number::E | Number::ESign) => self.out.push(b'0'),
+            At::Number(number) if !number.is_whole() => self.out.push(b'0'),
             At::Word(word, read) => {
-                self.out.extend_from_slice(word.text().get(usize::from(read)..).unwrap_or_default());
+                self.out.extend_from_slice(word.json().as_bytes().get(usize::from(read)..).unwrap_or_default());
             }
             _ => {}
         }

@@ -1,16 +1,18 @@
 //! Python's words and numbers, translated to JSON.
 
 use crate::readers::json::escape_bytes_into;
+use crate::readers::number::write_python_number;
+use crate::readers::words::Word;
 
 /// Writes the JSON of a token. Returns `false` if JSON has no such value: then `null` was written for a number that is
 /// not finite, else a string.
 pub(super) fn write(token: &[u8], out: &mut Vec<u8>) -> bool {
-    if let Some(word) = word(token) {
-        out.extend_from_slice(word);
+    if let Some(word) = Word::of(token) {
+        out.extend_from_slice(word.json().as_bytes());
         return true;
     }
     let from = out.len();
-    if let Some(regular) = decimal(token, out) {
+    if let Some(regular) = write_python_number(token, out) {
         return regular;
     }
     out.truncate(from);
@@ -31,7 +33,7 @@ pub(super) fn write(token: &[u8], out: &mut Vec<u8>) -> bool {
 
 /// Whether a token is incomplete: the beginning of a word, or a number that lacks digits.
 pub(super) fn is_cut(token: &[u8]) -> bool {
-    let begins_word = begun_word(token).is_some_and(|(word, _)| word.len() > token.len());
+    let begins_word = Word::begun(token).is_some_and(|(_, missing)| missing > 0);
     let begins_number = token.first().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.'));
     begins_word || (begins_number && !write(token, &mut Vec::new()))
 }
@@ -50,7 +52,7 @@ pub(super) fn goes_on(token: &[u8], byte: u8) -> bool {
             _ => !last.is_ascii_digit() && *last != b'.',
         };
     }
-    word(token).is_none()
+    Word::of(token).is_none()
 }
 
 /// Whether the bytes from `from` on show that JSON has no value for the token, however it goes on.
@@ -60,113 +62,18 @@ pub(super) fn is_lost(token: &[u8], from: usize) -> bool {
     if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
         return !rest.iter().all(|byte| byte.is_ascii_hexdigit() || b"+-._xXoO".contains(byte));
     }
-    !rest.is_empty() && begun_word(token).is_none()
+    !rest.is_empty() && Word::begun(token).is_none()
 }
 
 /// Writes the part of the JSON that is certain for a token that was cut off. It can be continued or closed.
 pub(super) fn write_cut(token: &[u8], out: &mut Vec<u8>) {
-    if let Some((_, json)) = begun_word(token) {
-        out.extend_from_slice(&json[..token.len()]);
+    if let Some(json) = Word::begun_json(token) {
+        out.extend_from_slice(json);
     } else {
         let from = out.len();
         // A number is written as far as it is valid.
-        if !(decimal(token, out) == Some(true) || matches!(token, [b'-', ..] | [b'0'..=b'9', ..])) {
+        if !(write_python_number(token, out) == Some(true) || matches!(token, [b'-', ..] | [b'0'..=b'9', ..])) {
             out.truncate(from);
-        }
-    }
-}
-
-/// The words of Python and JSON, and their JSON. Both lists have the same order.
-const WORDS: [(&[u8], &[u8]); 6] = [
-    (b"True", b"true"),
-    (b"False", b"false"),
-    (b"None", b"null"),
-    (b"true", b"true"),
-    (b"false", b"false"),
-    (b"null", b"null"),
-];
-
-/// The JSON of a word.
-pub(crate) fn word(token: &[u8]) -> Option<&'static [u8]> {
-    begun_word(token).filter(|(word, _)| word.len() == token.len()).map(|(_, json)| json)
-}
-
-/// The word that begins with the token, and its JSON.
-pub(crate) fn begun_word(token: &[u8]) -> Option<(&'static [u8], &'static [u8])> {
-    WORDS.into_iter().find(|(word, _)| begins(word, token))
-}
-
-/// Whether a text begins with another. For such short texts this loop is faster than a call.
-fn begins(text: &[u8], other: &[u8]) -> bool {
-    other.len() <= text.len() && text.iter().zip(other).all(|(one, other)| one == other)
-}
-
-/// Writes an integer or a float. `Some(false)`: it has leading zeros, which Python does not allow. `None`: it is
-/// neither; the part that fits was written.
-fn decimal(token: &[u8], out: &mut Vec<u8>) -> Option<bool> {
-    let mut rest = token;
-    if let [b'+' | b'-', tail @ ..] = rest {
-        if rest[0] == b'-' {
-            out.push(b'-');
-        }
-        rest = tail;
-    }
-    let from = out.len();
-    let whole = digits(&mut rest, out)?;
-    let zeros = out[from..].iter().take_while(|&&byte| byte == b'0').count();
-    // A zero alone is kept.
-    let surplus = if zeros == whole { zeros.saturating_sub(1) } else { zeros };
-    out.drain(from..from + surplus);
-    let mut regular = surplus == 0 || zeros == whole;
-    if let [b'.', tail @ ..] = rest {
-        rest = tail;
-        if whole == 0 {
-            out.push(b'0');
-        }
-        out.push(b'.');
-        let fraction = digits(&mut rest, out)?;
-        if whole + fraction == 0 {
-            return None;
-        }
-        if fraction == 0 {
-            out.push(b'0');
-        }
-        regular = true;
-    } else if whole == 0 {
-        return None;
-    }
-    if let [b'e' | b'E', tail @ ..] = rest {
-        out.push(rest[0]);
-        rest = tail;
-        if let [b'+' | b'-', tail @ ..] = rest {
-            out.push(rest[0]);
-            rest = tail;
-        }
-        if digits(&mut rest, out)? == 0 {
-            return None;
-        }
-        regular = true;
-    }
-    rest.is_empty().then_some(regular)
-}
-
-/// Copies digits, without the underscores between them. Returns how many.
-fn digits(rest: &mut &[u8], out: &mut Vec<u8>) -> Option<usize> {
-    let mut count = 0;
-    loop {
-        match **rest {
-            [digit @ b'0'..=b'9', ref tail @ ..] => {
-                out.push(digit);
-                count += 1;
-                *rest = tail;
-            }
-            [b'_', ref tail @ ..] if count > 0 => {
-                if !matches!(tail, [b'0'..=b'9', ..]) {
-                    return None;
-                }
-                *rest = tail;
-            }
-            _ => return Some(count),
         }
     }
 }
