@@ -1,6 +1,6 @@
 //! Verdicts: whether calls fit the schemas of their tools, said as soon as it is certain, while the model still writes.
 //!
-//! The path of an argument: [`reader`] reads the JSON text; [`judge`] keeps, for each open value, the alternatives of its
+//! The path of an argument: the lexer of the runtime reads the JSON text; [`judge`] keeps, for each open value, the alternatives of its
 //! schema that it may still fit; [`check`] says whether a piece rules one out; [`reason`] puts it into words. The
 //! alternatives come from the table of the schema, which is compiled from the same resolved form as a grammar.
 //!
@@ -10,7 +10,6 @@ mod check;
 mod frame;
 mod judge;
 mod number;
-mod reader;
 mod reason;
 mod scalar;
 #[cfg(test)]
@@ -28,7 +27,7 @@ use judge::Judge;
 use reason::Violation;
 pub use verdict::{Verdict, VerdictKind};
 
-/// So many verdicts are given about one call, unless it is set otherwise.
+/// The default limit of verdicts per call.
 const PER_CALL: usize = 16;
 
 /// Judges the calls of a stream by the schemas of their tools. Give it every event of the stream.
@@ -132,7 +131,7 @@ impl Verdicts {
     }
 
     fn unknown(&self, call: usize, name: &str) -> Verdict {
-        /// So many tools are named.
+        /// The maximum number of tools that a message names.
         const NAMED: usize = 8;
         let names: Vec<String> = self.tools.iter().take(NAMED).map(|tool| format!("`{}`", tool.name)).collect();
         let more = if self.tools.len() > NAMED { ", …" } else { "" };

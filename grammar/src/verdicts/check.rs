@@ -1,12 +1,13 @@
 //! Whether a value may still fit an alternative, and whether it does once it is complete.
 
+use unjinja_runtime::literals::Start;
+
 use crate::schema::{
     ANYTHING, ARRAY, Alternative, ArrayRule, BOOLEAN, INTEGER, Magnitude, NULL, NUMBER, NodeId, OBJECT, STRING, Table,
 };
 
 use super::frame::{Frame, Thread};
 use super::number::Number;
-use super::reader::Start;
 use super::scalar::Scalar;
 
 /// The types that a value may have, as its first byte says.
@@ -83,7 +84,7 @@ pub(super) fn contains(alternative: &Alternative) -> impl Iterator<Item = &NodeI
     alternative.array.iter().flat_map(|array| array.contains.iter().map(|(node, _)| node))
 }
 
-/// Whether there may be so many items or members.
+/// Whether this number of items or members is allowed.
 pub(super) fn counted(table: &Table, alternative: &Alternative, frame: &Frame) -> bool {
     let within = |max: Option<u32>| max.is_none_or(|max| frame.count <= max as usize);
     match frame.start {

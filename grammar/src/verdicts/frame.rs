@@ -1,8 +1,8 @@
 //! The values that are open: for each, which alternatives of its schema it may still fit.
 
-use crate::schema::{NodeId, Run};
+use unjinja_runtime::literals::Start;
 
-use super::reader::Start;
+use crate::schema::{NodeId, Run};
 
 /// An alternative that a value may still fit.
 #[derive(Clone, Debug)]

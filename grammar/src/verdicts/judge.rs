@@ -7,28 +7,32 @@
 
 use std::sync::Arc;
 
+use unjinja_runtime::literals::{Lexer, Start, Stop, Token};
+
 use crate::schema::{ALTERNATIVES, ANYTHING, NodeId, Table};
 
 use super::check;
 use super::frame::{Frame, Thread};
-use super::reader::{Piece, Reader, Start, Stop};
 use super::reason::{self, Violation};
 use super::scalar::Scalar;
 
-/// So many bytes of a name are kept, unless the schema declares longer ones.
+/// The maximum length of a name that is kept, in bytes, unless the schema declares longer ones.
 const NAME: usize = 256;
+
+/// The maximum depth of arrays and objects. What is deeper is not judged.
+const DEPTH: usize = 512;
 
 /// A judge of one JSON value.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
-    reader: Reader,
+    lexer: Lexer,
     state: State,
 }
 
 #[derive(Clone, Debug)]
 struct State {
     table: Arc<Table>,
-    /// The frames of open values, and behind them frames that may be used again.
+    /// The frames of open values, and after them frames that may be used again.
     frames: Vec<Frame>,
     depth: usize,
     scalar: Scalar,
@@ -44,7 +48,7 @@ struct State {
 }
 
 impl Judge {
-    /// A judge that reports at most so many violations.
+    /// A judge that reports at most `most` violations.
     pub(super) fn new(table: Arc<Table>, most: usize) -> Self {
         let state = State {
             table,
@@ -57,14 +61,14 @@ impl Judge {
             left: most,
             over: most == 0,
         };
-        Self { reader: Reader::new(), state }
+        Self { lexer: Lexer::new(DEPTH), state }
     }
 
     /// Reads more of the text. Returns what became certain.
     pub(super) fn read(&mut self, text: &str) -> Vec<Violation> {
-        let Self { reader, state } = self;
+        let Self { lexer, state } = self;
         if !state.over {
-            let result = reader.read(text, |piece| state.take(piece));
+            let result = lexer.read(text, |token| state.take(token));
             state.stop(result);
         }
         std::mem::take(&mut state.found)
@@ -72,10 +76,10 @@ impl Judge {
 
     /// The text is complete. No text at all counts as an empty object.
     pub(super) fn finish(&mut self) -> Vec<Violation> {
-        let mut found = if self.reader.is_empty() { self.read("{}") } else { Vec::new() };
-        let Self { reader, state } = self;
+        let mut found = if self.lexer.is_empty() { self.read("{}") } else { Vec::new() };
+        let Self { lexer, state } = self;
         if !state.over {
-            let result = reader.finish(|piece| state.take(piece));
+            let result = lexer.finish(|token| state.take(token));
             state.stop(result);
         }
         found.append(&mut state.found);
@@ -86,11 +90,11 @@ impl Judge {
 impl State {
     fn stop(&mut self, result: Result<(), Stop>) {
         self.over |= result.is_err();
-        if let Err(Stop::Malformed(expected, found)) = result
+        if let Err(Stop::Malformed { expected, found }) = result
             && self.left > 0
         {
             let path = self.path(!self.in_name);
-            self.report(reason::malformed(path, expected, found));
+            self.report(reason::malformed(path, expected, found.map(|(_, found)| found)));
         }
     }
 
@@ -100,24 +104,24 @@ impl State {
         self.over |= self.left == 0;
     }
 
-    /// Takes a piece. `false` if no more are wanted.
-    fn take(&mut self, piece: Piece<'_>) -> bool {
-        match piece {
-            Piece::Begin(start) => self.begin(start),
-            Piece::Name => self.begin_name(),
-            Piece::Text(text) if self.in_name => self.name(text),
-            Piece::Text(text) => {
+    /// Takes a token. `false` if no more are wanted.
+    fn take(&mut self, token: Token<'_>) -> bool {
+        match token {
+            Token::Begin(start) => self.begin(start),
+            Token::Name => self.begin_name(),
+            Token::Text(text) if self.in_name => self.name(text),
+            Token::Text(text) => {
                 if self.listens {
                     for character in text.chars() {
                         self.character(character);
                     }
                 }
             }
-            Piece::Escaped(character) if self.in_name => self.name(character.encode_utf8(&mut [0; 4])),
-            Piece::Escaped(character) => self.character(character),
-            Piece::Number(byte) => self.digit(byte),
-            Piece::NameEnd => self.end_name(),
-            Piece::End => self.end(),
+            Token::Escaped(character) if self.in_name => self.name(character.encode_utf8(&mut [0; 4])),
+            Token::Escaped(character) => self.character(character),
+            Token::Number(byte) => self.digit(byte),
+            Token::NameEnd => self.end_name(),
+            Token::End => self.end(),
         }
         !self.over
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::schema::{Limit, Magnitude};
 
-/// So many digits are kept. Numbers of a schema have fewer.
+/// The maximum number of digits that are kept. Numbers of a schema have fewer.
 const KEPT: usize = 96;
 /// An exponent is not counted further.
 const HIGHEST: i64 = 1_000_000_000;

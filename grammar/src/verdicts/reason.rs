@@ -1,14 +1,15 @@
 //! Says what does not fit, and what would.
 
+use unjinja_runtime::literals::Start;
+
 use crate::schema::{ARRAY, Alternative, BOOLEAN, Count, INTEGER, Limit, NULL, NUMBER, OBJECT, STRING, Table};
 
 use super::check;
 use super::frame::{Frame, Thread};
-use super::reader::Start;
 use super::scalar::Scalar;
 use super::verdict::VerdictKind;
 
-/// So many values, names or alternatives are spelled out.
+/// The maximum number of values, names or alternatives that a message spells out.
 const SPELLED: usize = 8;
 
 /// A verdict about arguments, without its call.

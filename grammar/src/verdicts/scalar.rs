@@ -2,14 +2,14 @@
 
 use super::number::Number;
 
-/// So many bytes of a value are kept for messages.
+/// The maximum number of bytes of a value that are kept for messages.
 const SHOWN: usize = 40;
 
 /// The scalar that is being read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scalar {
     pub(super) number: Number,
-    /// The number of characters and bytes of a string so far.
+    /// The number of characters and bytes of a string that were read.
     pub(super) characters: u64,
     pub(super) bytes: usize,
     /// The beginning, for messages.

@@ -10,12 +10,16 @@ use crate::readers::words::Word;
 
 mod close;
 mod json_text;
+mod lexer;
 mod nesting;
+mod stable;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod text;
 
 pub use close::close;
+pub use lexer::{Lexer, Start, Stop, Token};
+pub use stable::StablePrefix;
 
 pub(crate) use json_text::JsonText;
 pub(crate) use nesting::Nesting;

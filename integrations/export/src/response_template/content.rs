@@ -96,6 +96,7 @@ fn of_json(text: &str, args: &JsonArgs, dialect: Dialect) -> Result<Value, ReadE
             let message = format!("this is not JSON from byte {at} on: {}", shortened(&corrected));
             Err(ReadError::new(ErrorKind::Value, message))
         }
+        Err(JsonError::Digits) => Err(ReadError::new(ErrorKind::Value, "an integer of the JSON has too many digits")),
         Err(JsonError::Depth) => Err(ReadError::new(ErrorKind::Value, "the JSON is nested too deep")),
     }
 }

@@ -181,25 +181,9 @@ impl fmt::Display for Dict {
     }
 }
 
+/// Python escapes the same characters as `serde_json`, in the same way.
 fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    f.write_str("\"")?;
-    let mut rest = text;
-    while let Some(at) = rest.find(|char: char| char < ' ' || char == '"' || char == '\\') {
-        f.write_str(&rest[..at])?;
-        match rest.as_bytes()[at] {
-            b'"' => f.write_str("\\\""),
-            b'\\' => f.write_str("\\\\"),
-            b'\n' => f.write_str("\\n"),
-            b'\r' => f.write_str("\\r"),
-            b'\t' => f.write_str("\\t"),
-            0x08 => f.write_str("\\b"),
-            0x0c => f.write_str("\\f"),
-            other => write!(f, "\\u{other:04x}"),
-        }?;
-        rest = &rest[at + 1..];
-    }
-    f.write_str(rest)?;
-    f.write_str("\"")
+    f.write_str(&serde_json::to_string(text).map_err(|_| fmt::Error)?)
 }
 
 #[cfg(test)]
@@ -208,8 +192,9 @@ mod tests {
 
     #[test]
     fn values_are_written_as_python_writes_them() {
-        let value = serde_json::json!({"a": [1, 2.5, null, true], "b": {"é\u{1}": "\"\\\n"}});
-        assert_eq!(Value::from(&value).to_string(), r#"{"a": [1, 2.5, null, true], "b": {"é\u0001": "\"\\\n"}}"#);
+        let value = serde_json::json!({"a": [1, 2.5, null, true], "b": {"é\u{1f}\u{7f}": "\"\\\n\u{8}/"}});
+        let expected = "{\"a\": [1, 2.5, null, true], \"b\": {\"é\\u001f\u{7f}\": \"\\\"\\\\\\n\\b/\"}}";
+        assert_eq!(Value::from(&value).to_string(), expected);
     }
 
     #[test]
