@@ -3,9 +3,13 @@
 //! A configuration is changed as text. Everything else in it stays as it is, byte for byte: its numbers need not fit into the
 //! numbers of a JSON library, and its maintainer wants to see one change.
 
+use std::fmt;
 use std::ops::Range;
 
+use serde::Deserializer as _;
+use serde::de::{MapAccess, Visitor};
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 /// The key in a configuration.
 const KEY: &str = "response_template";
@@ -40,96 +44,59 @@ pub fn find(document: &Json) -> Option<&Json> {
 ///
 /// The text is not a JSON object.
 pub fn with_template(config: &str, template: &Json) -> Result<String, serde_json::Error> {
-    // The scan below relies on the text being an object.
-    serde_json::from_str::<serde::de::IgnoredAny>(config)?;
-    serde_json::from_str::<std::collections::BTreeMap<String, serde::de::IgnoredAny>>(config)?;
-    let members = members(config);
-    let indent = indent(config, &members);
+    let members = members(config)?;
+    let indent = indent(config);
     let written = indented(template, &indent)?;
     let new = |range: Range<usize>, text: &str| {
         let text = if config.contains("\r\n") { text.replace('\n', "\r\n") } else { text.to_owned() };
         format!("{}{text}{}", &config[..range.start], &config[range.end..])
     };
     // Of several keys of this name, readers take the last.
-    if let Some(member) = members.iter().rev().find(|member| member.key == KEY) {
-        return Ok(new(member.value.clone(), &written));
+    if let Some((_, value)) = members.iter().rev().find(|(key, _)| key == KEY) {
+        return Ok(new(value.clone(), &written));
     }
     Ok(match members.last() {
-        Some(last) => new(last.value.end..last.value.end, &format!(",\n{indent}\"{KEY}\": {written}")),
+        Some((_, last)) => new(last.end..last.end, &format!(",\n{indent}\"{KEY}\": {written}")),
         None => format!("{{\n{indent}\"{KEY}\": {written}\n}}\n"),
     })
 }
 
-/// A member of the outermost object.
-struct Member {
-    key: String,
-    /// Where the key begins.
-    start: usize,
-    value: Range<usize>,
+/// The keys of an object in their order, and where their values are.
+fn members(config: &str) -> Result<Vec<(String, Range<usize>)>, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(config);
+    let members = reader.deserialize_map(Members)?;
+    reader.end()?;
+    let range = |value: &RawValue| {
+        // The value is a part of the text.
+        let start = value.get().as_ptr() as usize - config.as_ptr() as usize;
+        start..start + value.get().len()
+    };
+    Ok(members.into_iter().map(|(key, value)| (key, range(value))).collect())
 }
 
-/// The members of an object whose text is valid JSON.
-fn members(text: &str) -> Vec<Member> {
-    let bytes = text.as_bytes();
-    let mut members = Vec::new();
-    let (mut depth, mut at) = (0_usize, 0);
-    let mut key: Option<(String, usize)> = None;
-    let mut value: Option<Range<usize>> = None;
-    while at < bytes.len() {
-        let start = at;
-        match bytes[at] {
-            b'"' => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                at = (at + 1).min(bytes.len());
-                if depth == 1 && key.is_none() {
-                    let name = serde_json::from_str(&text[start..at]).unwrap_or_default();
-                    key = Some((name, start));
-                    continue;
-                }
-            }
-            b'{' | b'[' => (depth, at) = (depth + 1, at + 1),
-            closing @ (b'}' | b']') => {
-                depth = depth.saturating_sub(1);
-                at += 1;
-                if depth == 0 && closing == b'}' {
-                    members.extend(key.take().zip(value.take()).map(|((key, start), value)| Member {
-                        key,
-                        start,
-                        value,
-                    }));
-                    break;
-                }
-            }
-            b',' if depth == 1 => {
-                members.extend(key.take().zip(value.take()).map(|((key, start), value)| Member { key, start, value }));
-                at += 1;
-                continue;
-            }
-            b':' if depth == 1 => {
-                at += 1;
-                continue;
-            }
-            byte if byte.is_ascii_whitespace() => {
-                at += 1;
-                continue;
-            }
-            _ => at += 1,
-        }
-        if depth > 1 || key.is_some() {
-            let from = value.as_ref().map_or(start, |value| value.start);
-            value = Some(from..at);
-        }
+/// Reads an object as a list, in which a key may occur twice.
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
     }
-    members
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(members)
+    }
 }
 
 /// The white space before the first member, if it is on a line of its own.
-fn indent(config: &str, members: &[Member]) -> String {
-    let Some(first) = members.first() else { return "  ".to_owned() };
-    let line = config[..first.start].rsplit('\n').next().unwrap_or_default();
+fn indent(config: &str) -> String {
+    let Some((before, _)) = config.split_once('"') else { return "  ".to_owned() };
+    let line = before.rsplit('\n').next().unwrap_or_default();
     match line.trim().is_empty() && !line.is_empty() {
         true => line.to_owned(),
         false => "  ".to_owned(),
