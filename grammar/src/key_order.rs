@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 use unjinja_runtime::abi_3::KeyOrder;
 
-use super::subset::{Item, one_or_more};
+use super::members::{Item, Members};
 use super::{Builder, Expr, RuleId};
 use crate::small::{self, List};
 
-/// Up to so many named members may come in either order without two readings of one text. The number of alternatives
-/// grows with its square.
+/// The maximum number of named members that may come in either order without two readings of one text. The number of
+/// alternatives grows with its square.
 const EITHER: usize = 16;
 
 /// A sorted order in which a template writes keys. An application whose formats do not sort links none.
@@ -19,16 +19,9 @@ pub(crate) trait Sorting {
     /// The value with all keys sorted. `None` if that is the same text. The value must not be nested deeply.
     fn sorted(&self, value: &Value) -> Option<Value>;
 
-    /// One or more of the items, all required ones among them: in their own order and then any number of `extra`, or in this
-    /// order with `extra` anywhere. `None` if there is nothing that could be written.
-    fn either_order(
-        &self,
-        builder: &mut Builder,
-        hint: &str,
-        items: Vec<Item>,
-        extra: Option<Expr>,
-        between: Expr,
-    ) -> Option<Expr>;
+    /// One or more of the items, all required ones among them: in their own order and then any number of others, or in this
+    /// order with others anywhere. `None` if there is nothing that could be written.
+    fn either_order(&self, builder: &mut Builder, hint: &str, members: Members) -> Option<Expr>;
 }
 
 /// How a template sorts, if it does.
@@ -82,46 +75,31 @@ impl Sorting for Sorted {
         }
     }
 
-    fn either_order(
-        &self,
-        builder: &mut Builder,
-        hint: &str,
-        items: Vec<Item>,
-        extra: Option<Expr>,
-        between: Expr,
-    ) -> Option<Expr> {
-        let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).list();
+    fn either_order(&self, builder: &mut Builder, hint: &str, members: Members) -> Option<Expr> {
+        let names: Vec<&str> = members.items.iter().map(|item| item.name.as_str()).list();
         let places = self.places(&names);
-        either_order(builder, hint, items, places, extra, between)
+        either_order(builder, hint, members, places)
     }
 }
 
-/// The same with the places of the items in the sorted order.
-fn either_order(
-    builder: &mut Builder,
-    hint: &str,
-    items: Vec<Item>,
-    places: Vec<usize>,
-    extra: Option<Expr>,
-    between: Expr,
-) -> Option<Expr> {
+/// [`Sorting::either_order`], given the places of the items in the sorted order.
+fn either_order(builder: &mut Builder, hint: &str, mut members: Members, places: Vec<usize>) -> Option<Expr> {
     let in_order = places.is_sorted();
-    if in_order && extra.is_none() {
-        return one_or_more(builder, hint, items, extra, between);
+    if in_order && members.extra.is_none() {
+        return members.one_or_more(builder, hint);
     }
-    if items.len() > EITHER {
-        let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(items.iter().cloned()).list();
+    if members.items.len() > EITHER {
+        let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(members.items.iter().cloned()).list();
         small::sort_by(&mut sorted, |one, other| one.0.cmp(&other.0));
-        let sorted = sorted.into_iter().map(|(_, item)| item).list();
-        let own = one_or_more(builder, hint, items, extra, between);
-        let sorted = one_or_more(builder, &format!("{hint}-sorted"), sorted, extra, between);
+        let sorted = Members { items: sorted.into_iter().map(|(_, item)| item).list(), ..members };
+        let own = members.one_or_more(builder, hint);
+        let sorted = sorted.one_or_more(builder, &format!("{hint}-sorted"));
         return Some(builder.choice(&own.into_iter().chain(sorted).list()));
     }
-    let items = items
-        .into_iter()
-        .map(|item| Item { expr: builder.rule(&format!("{hint}-{}", item.name), item.expr).into(), ..item })
-        .list();
-    let mut orders = Orders { builder, hint, items, places, extra, between, known: small::Map::new() };
+    for item in &mut members.items {
+        item.expr = builder.rule(&format!("{hint}-{}", item.name), item.expr).into();
+    }
+    let mut orders = Orders { builder, hint, members, places, known: small::Map::new() };
     orders.from(Reached { own: Some(0), sorted: Some(0) })
 }
 
@@ -137,10 +115,8 @@ struct Reached {
 struct Orders<'a> {
     builder: &'a mut Builder,
     hint: &'a str,
-    items: Vec<Item>,
+    members: Members,
     places: Vec<usize>,
-    extra: Option<Expr>,
-    between: Expr,
     known: small::Map<Reached, RuleId>,
 }
 
@@ -159,7 +135,7 @@ impl Orders<'_> {
         let alternatives: Vec<Expr> = steps
             .into_iter()
             .map(|(member, to)| {
-                let more = self.from(to).map(|more| self.builder.sequence(&[self.between, more]));
+                let more = self.from(to).map(|more| self.builder.sequence(&[self.members.between, more]));
                 let more = match more {
                     Some(more) if self.may_end(to) => self.builder.option(more),
                     more => more.unwrap_or(Expr::EMPTY),
@@ -174,7 +150,7 @@ impl Orders<'_> {
     /// The members that may come next, and how far the text has come then.
     fn steps(&self, at: Reached) -> Vec<(Expr, Reached)> {
         let mut steps = Vec::new();
-        for (own, item) in self.items.iter().enumerate() {
+        for (own, item) in self.members.items.iter().enumerate() {
             let sorted = self.places[own];
             let to = Reached {
                 own: at.own.filter(|from| *from <= own && !self.is_missing(|place, _| (*from..own).contains(&place))),
@@ -187,8 +163,9 @@ impl Orders<'_> {
                 steps.push((item.expr, to));
             }
         }
-        if let Some(extra) = self.extra {
-            let own = at.own.filter(|from| !self.is_missing(|place, _| place >= *from)).map(|_| self.items.len());
+        if let Some(extra) = self.members.extra {
+            let own =
+                at.own.filter(|from| !self.is_missing(|place, _| place >= *from)).map(|_| self.members.items.len());
             if own.is_some() || at.sorted.is_some() {
                 steps.push((extra, Reached { own, ..at }));
             }
@@ -203,7 +180,7 @@ impl Orders<'_> {
 
     /// Whether one of the required items is at such places: its own, and that in the sorted order.
     fn is_missing(&self, at: impl Fn(usize, usize) -> bool) -> bool {
-        self.items.iter().enumerate().any(|(own, item)| item.required && at(own, self.places[own]))
+        self.members.items.iter().enumerate().any(|(own, item)| item.required && at(own, self.places[own]))
     }
 }
 
@@ -217,8 +194,9 @@ mod tests {
         let (extra, comma) = (builder.text("x"), builder.text(","));
         let item = |name: &str, required| Item { expr: builder.text(name), name: name.to_owned(), required };
         let items = vec![item("b", false), item("C", true), item("a", false)];
+        let members = Members { items, extra: Some(extra), between: comma };
         let sorting = sorting(KeyOrder::SortedIgnoringCase);
-        let some = sorting.and_then(|sorting| sorting.either_order(&mut builder, "all", items, Some(extra), comma));
+        let some = sorting.and_then(|sorting| sorting.either_order(&mut builder, "all", members));
         let text = builder.grammar(some.unwrap_or(Expr::EMPTY));
         unjinja_gbnf::Grammar::parse(&text).unwrap_or_else(|error| unreachable!("{error}\n{text}"))
     }

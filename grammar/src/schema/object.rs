@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::super::Expr;
-use super::super::subset::{Item, one_or_more};
+use super::super::members::{Item, Members};
 use super::bounds::Count;
 use super::condition::Condition;
 use super::constraints::Constraints;
@@ -311,9 +311,10 @@ impl<'s> Schemas<'s, '_> {
                 if max.is_some_and(|max| most.is_none_or(|most| most > max)) {
                     self.report(schema, "maxProperties", "together with named properties, properties are not counted");
                 }
+                let members = Members { items, extra, between: comma };
                 let some = match self.special.sorting {
-                    Some(sorting) => sorting.either_order(self.builder, hint, items, extra, comma),
-                    None => one_or_more(self.builder, hint, items, extra, comma),
+                    Some(sorting) => sorting.either_order(self.builder, hint, members),
+                    None => members.one_or_more(self.builder, hint),
                 };
                 match some {
                     Some(some) if min == 0 && required == 0 => self.builder.option(some),
