@@ -20,7 +20,7 @@ pub const MAX_REPETITION: u32 = 1999;
 pub const MAX_COUNT: u32 = 100_000;
 /// The number of repetitions in a chunk.
 const CHUNK: u32 = 1000;
-/// A repeated group stays in place if llama.cpp makes at most so many rules of it.
+/// The maximum number of rules that llama.cpp may make of a repeated group that stays in place.
 const LIGHT: u64 = 32;
 /// Rule names are cut at this length.
 const NAME: usize = 48;
@@ -58,7 +58,7 @@ pub struct Rule {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
-    /// The expressions that were made so far.
+    /// The expressions that were made.
     pub(super) exprs: RefCell<Exprs>,
     rules: Vec<Rule>,
     /// The names in use. For a name without a number: the last number that was added to it.
@@ -70,7 +70,7 @@ pub struct Builder {
     /// The syntax in which values are written.
     syntax: Syntax,
     /// How many rules count the characters of a text.
-    counting: usize,
+    counting_rules: usize,
     /// The free texts of the rules.
     texts: Vec<Arc<FreeText>>,
     /// The special tokens that characters of the rules stand for.
@@ -134,14 +134,14 @@ impl Builder {
         &self.syntax
     }
 
-    /// How many rules count the characters of a text.
-    pub(super) fn counting(&self) -> usize {
-        self.counting
+    /// The number of rules that were spent on counting the characters of texts.
+    pub(super) fn counting_rules(&self) -> usize {
+        self.counting_rules
     }
 
-    /// So many more rules do.
-    pub(super) fn count_more(&mut self, rules: usize) {
-        self.counting += rules;
+    /// Adds to the number of rules that were spent on counting characters.
+    pub(super) fn spend_counting_rules(&mut self, rules: usize) {
+        self.counting_rules += rules;
     }
 
     /// The rule that was [kept](Self::keep) for this purpose and the current syntax.

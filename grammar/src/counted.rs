@@ -1,13 +1,13 @@
 //! Free text of a limited length up to a marker.
 //!
 //! A grammar counts only what it repeats, and text up to a marker is no repetition: it is an automaton whose states remember how
-//! much of the marker has been read ([`Until`]). So each rule here stands for a state of that automaton *and* for the number of
-//! characters so far. White space that the template writes beside the markers is no part of the text, and is not counted where a
+//! much of the marker has been read ([`Until`]). So each rule here is a state of that automaton *and* the number of characters
+//! that were read. White space that the template writes next to the markers is not part of the text, and is not counted where a
 //! parser removes it.
 //!
 //! This takes as many rules as the automaton has states, times the length. Where these are too many, the automaton's *rounds* are
 //! counted instead: ways from its first state back to it. A round is one character, unless the text contains the beginning of a
-//! marker. So no text is refused, and none goes on for ever, but some that are too long are accepted.
+//! marker. So no text is refused, and none is endless, but some that are too long are accepted.
 
 use super::schema::Count;
 use super::text_rules::class;
@@ -15,13 +15,13 @@ use super::until::{CharSet, Stop, Transition, Until};
 use super::{Builder, Expr, RuleId};
 use crate::small::{List, Map};
 
-/// One text is counted exactly if that takes at most so many rules.
+/// The maximum number of rules that count one text exactly.
 const RULES: usize = 4096;
 
-/// All texts of a grammar together may take so many.
+/// The maximum number of such rules for all texts of a grammar together.
 const ALL_RULES: usize = 16_384;
 
-/// White space before a marker is told apart from the text if it has at most so many characters.
+/// The maximum length of the white space before a marker that is told apart from the text.
 const LAYOUT: usize = 3;
 
 /// Text between two markers.
@@ -31,7 +31,7 @@ pub(crate) struct Between<'t> {
     pub(crate) stops: Vec<Stop<'t>>,
     /// White space before each of these markers.
     pub(crate) before: Vec<&'t str>,
-    /// White space behind the marker that opens it.
+    /// White space after the marker that opens it.
     pub(crate) after: &'t str,
 }
 
@@ -42,12 +42,12 @@ pub(crate) struct Counted {
     pub(crate) exact: bool,
 }
 
-/// The text, with so many characters, and the marker that ends it. `None` if nothing can be said about its length.
+/// The text, of a length within these limits, and the marker that ends it. `None` if nothing can be said about its length.
 pub(crate) fn counted(builder: &mut Builder, name: &str, between: &Between<'_>, count: Count) -> Option<Counted> {
-    let most = RULES.min(ALL_RULES.saturating_sub(builder.counting()));
+    let most = RULES.min(ALL_RULES.saturating_sub(builder.counting_rules()));
     let before = builder.len();
     if let Some(expr) = Exact::new(between, count).and_then(|maker| maker.write(builder, name, most)) {
-        builder.count_more(builder.len() - before);
+        builder.spend_counting_rules(builder.len() - before);
         return Some(Counted { expr, exact: true });
     }
     Some(Counted { expr: rounds(builder, name, between, count.max?)?, exact: false })
@@ -68,11 +68,11 @@ const UNCOUNTED: &str = "the limit is too high for a grammar of raw text";
 
 // ----- exactly -----
 
-/// What a rule remembers: the state of the automaton, how much of the white space behind the opening marker was read (all of it,
-/// as soon as other text comes), and the characters so far, with those of a marker that has begun.
+/// What a rule remembers: the state of the automaton, how much of the white space after the opening marker was read (all of it,
+/// as soon as other text comes), and the number of characters that were read, with those of a marker that has begun.
 type Key = (usize, usize, u32);
 
-/// How a text goes on: with these characters to another rule, or with this one to its end.
+/// How a text continues: with these characters to another rule, or with this one to its end.
 enum Step {
     To(CharSet, usize),
     End(Option<char>),
@@ -198,7 +198,7 @@ impl Exact {
     }
 }
 
-/// What of this white space may stand before a marker: some of its characters, in its order. `None` if it is too long.
+/// What of this white space may be before a marker: some of its characters, in its order. `None` if it is too long.
 fn layouts(before: &str) -> Option<Vec<String>> {
     let mut layouts = vec![String::new()];
     if before.chars().count() > LAYOUT {
@@ -242,7 +242,7 @@ fn length(text: &str) -> u32 {
 
 // ----- in rounds -----
 
-/// At most so many rounds, white space beside the markers, and the marker. `None` if no marker can be reached.
+/// At most `most` rounds, white space next to the markers, and the marker. `None` if no marker can be reached.
 fn rounds(builder: &mut Builder, name: &str, between: &Between<'_>, most: u32) -> Option<Expr> {
     let until = Until::new(&between.stops);
     let round = part(builder, &format!("{name}-part"), &until, true)?;
@@ -304,7 +304,7 @@ mod tests {
         (Grammar::parse(&builder.grammar(made.expr)).unwrap(), made.exact)
     }
 
-    /// All texts of at most so many of these characters.
+    /// All texts of these characters up to a length.
     fn texts(alphabet: &str, most: usize) -> Vec<String> {
         let mut all = vec![String::new()];
         let mut from = 0;

@@ -5,7 +5,7 @@
 use super::{Builder, Class, Expr, Kind, Repeat, RuleId};
 use crate::small::{List, Map, json_text};
 
-/// The rules that were escaped so far, each with its copy.
+/// The rules that are escaped already, each with its copy.
 #[derive(Default)]
 pub(super) struct Escaped {
     copies: Map<RuleId, RuleId>,

@@ -162,7 +162,7 @@ impl<K: Clone + Eq + Hash> Graph<K> {
     }
 }
 
-/// Nodes that are used once are written into each other at most so deep.
+/// The maximum depth to which nodes that are used once are written into each other.
 const INLINE: usize = 4;
 
 struct Writer<'g> {

@@ -57,13 +57,18 @@ enum Part {
     Quoted(Expr),
     Group(Expr),
     TerminalGroup(Expr),
-    /// What leads from a state of a free text to another: the number of the text, and both states.
-    State(usize, usize, usize),
+    /// What leads from a state of a free text to another.
+    State {
+        /// The number of the text.
+        text: usize,
+        from: usize,
+        to: usize,
+    },
     /// A run of free text.
     Run(usize),
 }
 
-/// Groups are nested at most so deep: llguidance allows 30.
+/// The maximum depth of groups. llguidance allows 30.
 const NESTED: usize = 10;
 
 struct Writer<'b> {
@@ -121,7 +126,7 @@ impl Writer<'_> {
                 }
             }
             Part::Quoted(expr) | Part::TerminalGroup(expr) => self.terminal(&name, expr),
-            Part::State(text, from, state) => self.state(&name, text, from, state),
+            Part::State { text, from, to } => self.state(&name, text, from, to),
             Part::Run(text) => self.run(&name, text),
         }
     }
@@ -406,7 +411,7 @@ impl Writer<'_> {
     }
 
     fn state_name(&mut self, text: usize, from: usize, state: usize) {
-        let name = self.name(Part::State(text, from, state), &format!("text-{text}-{state}"));
+        let name = self.name(Part::State { text, from, to: state }, &format!("text-{text}-{state}"));
         self.out.push_str(&name);
     }
 

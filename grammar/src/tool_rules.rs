@@ -74,10 +74,12 @@ impl ToolRules {
         let required = properties.iter().filter(|property| property.required);
         let required: Vec<&str> = required.map(|property| property.name.as_str()).list();
         let sorted = sorting.map(|sorting| sorting.places(&required));
-        let order = match () {
-            () if properties.len() <= MAX_FREE_ORDER => Order::Any,
-            () if required.len() <= MAX_FREE_ORDER => Order::Required,
-            () => Order::Schema,
+        let order = if properties.len() <= MAX_FREE_ORDER {
+            Order::Any
+        } else if required.len() <= MAX_FREE_ORDER {
+            Order::Required
+        } else {
+            Order::Schema
         };
         let (name, parameters) = (tool.name.clone(), arguments_schema(tool));
         Self { name, parameters, references, properties, open: !found.closed, order, sorted }

@@ -96,7 +96,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// A position in a turn without calls so far.
+    /// A position in a turn that has no calls yet.
     pub(super) fn new(state: StateId) -> Self {
         Self { state, called: false, answered: false, call: Call::None }
     }
@@ -109,11 +109,22 @@ pub(super) enum NodeKey {
     Position(Position),
     /// A state of the automaton of free text at a position.
     Text(Position, usize),
-    /// A state of the automaton of an argument's raw text. Its rules end after the marker that closes the argument. The
-    /// first number is that of the names that may follow it.
-    Value(StateId, usize, usize),
-    /// The same for a marker that holds the argument's name, which is the one with the first number.
-    Named(StateId, usize, usize),
+    /// A state of the automaton of an argument's raw text. Its rules end after the marker that closes the argument.
+    Value {
+        state: StateId,
+        /// The number of the list of names that may follow the value.
+        names: usize,
+        /// The state of the automaton.
+        at: usize,
+    },
+    /// A state of the automaton of an argument's raw text that ends at a marker with the argument's name.
+    Named {
+        state: StateId,
+        /// The number of the name.
+        name: usize,
+        /// The state of the automaton.
+        at: usize,
+    },
 }
 
 /// Where a marker leads: a position, and whether white space may come before it.
@@ -355,7 +366,7 @@ impl<'a> Turn<'a> {
                 let name = self.name_of(at, self.state(at.state));
                 self.graph.fill(id, name, None, alternatives);
             }
-            NodeKey::Value(state, _, index) | NodeKey::Named(state, _, index) => {
+            NodeKey::Value { state, at: index, .. } | NodeKey::Named { state, at: index, .. } => {
                 let alternatives = self.text_alternatives(key, index);
                 let comment = (index == 0).then(|| up_to("Raw text", self.state(state)));
                 self.graph.fill(id, "text", comment, alternatives);

@@ -1,5 +1,5 @@
-//! Which stops of a free text are followed by the same, wherever the text stands. Their rules are one, and their markers share
-//! their last states. Formats whose headers have many parts have hundreds of such markers.
+//! Groups the stop markers of a free text that have the same continuation everywhere. A group shares one rule and its final
+//! states. Formats whose headers have many parts have hundreds of such markers.
 
 use crate::small::{self, Map, Set};
 use crate::{Builder, Expr, Kind, RuleId};
@@ -55,7 +55,7 @@ impl Groups {
         self.first.keys().filter(|(known, _)| *known == text).map(|(_, stop)| *stop).collect()
     }
 
-    /// The rule that stands for a rule: that of the first stop of its group.
+    /// The rule to write in place of a rule: that of the first stop of its group.
     pub(super) fn rule(&self, builder: &Builder, id: RuleId) -> RuleId {
         let part = builder.get(id).and_then(|rule| rule.text);
         let key = part.and_then(|part| Some((part.text, part.from, self.of(part.text, part.stop?))));

@@ -96,7 +96,7 @@ pub(super) struct Effects {
     known: Map<RuleId, Option<Effect>>,
 }
 
-/// Rules in rules are followed at most so deep.
+/// The maximum depth to which rules in rules are followed.
 const DEPTH: usize = 100;
 
 impl Effects {

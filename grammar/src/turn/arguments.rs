@@ -60,9 +60,10 @@ impl<'a> Turn<'a> {
         }
         // An argument that is not declared would be a part of the value before it, and a grammar cannot repeat its name in
         // the marker that closes it.
-        let may_be_other = match () {
-            () if self.names_close_values() => tool.parameters.get("properties").is_none(),
-            () => tool.properties.is_empty() || !self.names_end_values(),
+        let may_be_other = if self.names_close_values() {
+            tool.parameters.get("properties").is_none()
+        } else {
+            tool.properties.is_empty() || !self.names_end_values()
         };
         let open = tool.open && may_be_other;
         if open && let Some((argument, next)) = self.argument(at.state, number, tool, Argument::Any) {
@@ -418,8 +419,10 @@ impl<'a> Turn<'a> {
     fn text_of(&mut self, state: StateId, tool: &ToolRules, argument: Argument<'_>) -> Option<NodeKey> {
         let named = self.state(state).markers.list().iter().any(|marker| marker.named.is_some());
         match argument {
-            _ if !named => Some(NodeKey::Value(state, self.declared_index(state, tool), 0)),
-            Argument::Property(_, property) => Some(NodeKey::Named(state, self.name_index(&property.name), 0)),
+            _ if !named => Some(NodeKey::Value { state, names: self.declared_index(state, tool), at: 0 }),
+            Argument::Property(_, property) => {
+                Some(NodeKey::Named { state, name: self.name_index(&property.name), at: 0 })
+            }
             Argument::Any => None,
         }
     }

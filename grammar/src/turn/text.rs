@@ -18,8 +18,8 @@ impl Turn<'_> {
     pub(super) fn table(&mut self, key: NodeKey) -> Rc<Table> {
         let key = match key {
             NodeKey::Text(at, _) => NodeKey::Text(at, 0),
-            NodeKey::Value(state, names, _) => NodeKey::Value(state, names, 0),
-            NodeKey::Named(state, name, _) => NodeKey::Named(state, name, 0),
+            NodeKey::Value { state, names, .. } => NodeKey::Value { state, names, at: 0 },
+            NodeKey::Named { state, name, .. } => NodeKey::Named { state, name, at: 0 },
             NodeKey::Position(_) => key,
         };
         if let Some(table) = self.tables.get(&key) {
@@ -49,14 +49,14 @@ impl Turn<'_> {
     fn with_stops<R>(&self, key: NodeKey, make: impl FnOnce(&[Stop<'_>], &[&str], Vec<Vec<Exit>>) -> R) -> R {
         let at = match key {
             NodeKey::Text(at, _) | NodeKey::Position(at) => at,
-            NodeKey::Value(state, ..) | NodeKey::Named(state, ..) => Position::new(state),
+            NodeKey::Value { state, .. } | NodeKey::Named { state, .. } => Position::new(state),
         };
         let name = match key {
-            NodeKey::Named(_, name, _) => self.names.get(name).cloned(),
+            NodeKey::Named { name, .. } => self.names.get(name).cloned(),
             _ => None,
         };
         let declared = match key {
-            NodeKey::Value(_, names, _) => self.declared.get(names).cloned().unwrap_or_default(),
+            NodeKey::Value { names, .. } => self.declared.get(names).cloned().unwrap_or_default(),
             _ => Vec::new(),
         };
         let transitions = self.transitions(at);
@@ -207,7 +207,7 @@ impl Turn<'_> {
     }
 
     pub(super) fn exits(&mut self, key: NodeKey, exits: &[Exit], char: Option<Piece>) -> Vec<Alternative> {
-        if let NodeKey::Value(..) | NodeKey::Named(..) = key {
+        if let NodeKey::Value { .. } | NodeKey::Named { .. } = key {
             return vec![char.into_iter().list()];
         }
         exits.iter().map(|exit| self.then(char.iter().cloned().list(), *exit)).list()
@@ -224,8 +224,8 @@ impl Turn<'_> {
                 NodeKey::Position(at)
             }
             NodeKey::Text(at, _) => NodeKey::Text(at, index),
-            NodeKey::Value(state, names, _) => NodeKey::Value(state, names, index),
-            NodeKey::Named(state, name, _) => NodeKey::Named(state, name, index),
+            NodeKey::Value { state, names, .. } => NodeKey::Value { state, names, at: index },
+            NodeKey::Named { state, name, .. } => NodeKey::Named { state, name, at: index },
             NodeKey::Position(at) => NodeKey::Position(at),
         }
     }

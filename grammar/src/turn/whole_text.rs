@@ -13,7 +13,7 @@ impl Turn<'_> {
         let text = self.builder.add_text(table.text.clone());
         let at = match key {
             NodeKey::Text(at, _) | NodeKey::Position(at) => Some(at),
-            NodeKey::Value(..) | NodeKey::Named(..) => None,
+            NodeKey::Value { .. } | NodeKey::Named { .. } => None,
         };
         let is_text = |at| matches!(self.state(at).hole, Some(Hole::Text(_)));
         let top = at.is_some_and(|at| !at.called && is_text(at.state));
