@@ -73,22 +73,15 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     content.after_calls = o.calls.as_ref().is_some_and(calls::answer_after_calls);
     reasoning.ended_by_call = ended_by_call(&reasoning, &content, &tools);
     let reasons = reasoning.mode != ReasoningMode::None;
-    let spec = FormatSpec {
-        turn: unjinja_spec::Turn { user_start: answer::user_start(o, &answer), assistant_start: start, end },
-        generation_prompt,
-        reasoning,
-        content,
-        tools,
-        alternatives,
-        capabilities: capabilities(&o.abilities, o.calls.as_ref(), reasons),
-        messages: o.messages,
-        spec_version: SPEC_VERSION,
-        status: Status::Supported,
-        gaps: Vec::new(),
-        template: TemplateInfo::default(),
-        tokens: Tokens::default(),
-        evidence: unjinja_spec::Evidence::default(),
-    };
+    let mut spec = FormatSpec::new(TemplateInfo::default());
+    spec.turn = unjinja_spec::Turn { user_start: answer::user_start(o, &answer), assistant_start: start, end };
+    spec.generation_prompt = generation_prompt;
+    spec.reasoning = reasoning;
+    spec.content = content;
+    spec.tools = tools;
+    spec.alternatives = alternatives;
+    spec.capabilities = capabilities(&o.abilities, o.calls.as_ref(), reasons);
+    spec.messages = o.messages;
     (spec, gaps)
 }
 

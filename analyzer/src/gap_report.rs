@@ -404,16 +404,11 @@ mod tests {
 
     #[test]
     fn differences_are_told_apart() {
-        let call = |name: &str, arguments: &str| unjinja_runtime::ToolCall {
-            id: None,
-            name: name.to_owned(),
-            arguments: arguments.to_owned(),
-            complete: true,
-        };
         let message = |calls: &[(&str, &str)], reasoning: &str, content: &str| {
-            let tool_calls = calls.iter().map(|(name, arguments)| call(name, arguments)).collect();
-            let (reasoning_content, content) = (reasoning.to_owned(), content.to_owned());
-            Message { tool_calls, reasoning_content, content, ..Message::default() }
+            let calls = calls.iter().map(|(name, arguments)| unjinja_runtime::ToolCall::new(*name, *arguments));
+            let mut message = Message::new(content, calls.collect());
+            message.reasoning_content = reasoning.to_owned();
+            message
         };
         let (none, one) = (message(&[], "", "x"), message(&[("f", "{}")], "", ""));
         let cases = [

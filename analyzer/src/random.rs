@@ -104,12 +104,7 @@ impl Random {
                 let name = ["get_weather", "run", "edit_file", "search.web"][self.below(4)];
                 let id = format!("call{:05}", number + 10 * self.below(1000));
                 let text = Value::Object(arguments.clone()).to_string();
-                message.tool_calls.push(ToolCall {
-                    id: Some(id.clone()),
-                    name: name.to_owned(),
-                    arguments: text,
-                    complete: true,
-                });
+                message.tool_calls.push(ToolCall::new(name, text).with_id(&id));
                 turn.calls.push(Call { name: name.to_owned(), id, arguments });
             }
         }

@@ -234,7 +234,8 @@ impl Lost {
 pub(crate) fn parser(spec: &FormatSpec) -> Result<Interpreter, Vec<String>> {
     // Which template it is does not matter here, and may not be known yet.
     let template = TemplateInfo { name: "t".into(), file: "t".into(), sha256: "0".repeat(64), ..Default::default() };
-    let spec = FormatSpec { status: Status::Supported, gaps: Vec::new(), template, ..spec.clone() };
+    let mut spec = spec.clone();
+    (spec.status, spec.gaps, spec.template) = (Status::Supported, Vec::new(), template);
     if let Err(error) = spec.check() {
         return Err(error.problems.into_iter().map(|problem| problem.cause).collect());
     }
@@ -390,18 +391,13 @@ impl<'p, 't> Trials<'p, 't> {
 
 /// The message of a turn: what must come back.
 pub(crate) fn message_of(turn: &AssistantMessage) -> Message {
-    let calls = turn.calls.iter().map(|call| unjinja_runtime::ToolCall {
-        id: Some(call.id.clone()),
-        name: call.name.clone(),
-        arguments: Value::Object(call.arguments.clone()).to_string(),
-        complete: true,
+    let calls = turn.calls.iter().map(|call| {
+        let arguments = Value::Object(call.arguments.clone()).to_string();
+        unjinja_runtime::ToolCall::new(&call.name, arguments).with_id(&call.id)
     });
-    Message {
-        content: turn.content.clone(),
-        reasoning_content: turn.reasoning.as_ref().map(|(_, text)| text.clone()).unwrap_or_default(),
-        tool_calls: calls.collect(),
-        ..Message::default()
-    }
+    let mut message = Message::new(&turn.content, calls.collect());
+    message.reasoning_content = turn.reasoning.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
+    message
 }
 
 /// A turn without what the template writes after it.

@@ -85,8 +85,8 @@ impl Analysed {
         let (name, file) = (&spec.template.name, &spec.template.file);
         // Special tokens that the template does not write do not matter to the format.
         let is_same = |known: &FormatSpec| {
-            let mut copy =
-                FormatSpec { template: spec.template.clone(), evidence: spec.evidence.clone(), ..known.clone() };
+            let mut copy = known.clone();
+            (copy.template, copy.evidence) = (spec.template.clone(), spec.evidence.clone());
             (copy.tokens.bos, copy.tokens.eos) = (spec.tokens.bos.clone(), spec.tokens.eos.clone());
             known.template.sha256 == spec.template.sha256 && copy == spec
         };

@@ -286,8 +286,9 @@ fn compare(old: &str, name: &str, spec: &FormatSpec) -> Outcome {
     }
     match FormatSpec::migrate(old, name) {
         Ok(before) => {
-            let before = FormatSpec { spec_version: before.from, ..before.spec };
-            Outcome::Changed(Changed::new(diff(&before, spec), old))
+            let mut bare = before.spec;
+            bare.spec_version = before.from;
+            Outcome::Changed(Changed::new(diff(&bare, spec), old))
         }
         Err(error) => Outcome::Unreadable(error.to_string()),
     }

@@ -15,10 +15,10 @@ mod tagged;
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{Action, Hole, InText, Origin};
+use unjinja_runtime::abi_3::{Action, InText, Origin};
 use unjinja_spec::{ContentMode, END_OF_TEXT, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
-use crate::plan::{self, Expr, HoleRole, Literal, Openers, Plan, Role};
+use crate::plan::{self, Expr, Literal, Openers, Plan, Role};
 use build::{is_empty, is_tag, literal, marker, sequence, tolerated};
 use source::Source;
 use stray::leftovers;
@@ -36,7 +36,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
             until.push(Role::CallOpen);
         }
         let openers = Openers::NotLeading;
-        let hole = Expr::Hole(text_hole(Channel::Reasoning, until, openers));
+        let hole = Expr::Hole(plan::Hole::text(Channel::Reasoning, until, openers));
         let close = sequence(vec![
             marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
             Expr::Action(Action::CloseReasoning),
@@ -61,7 +61,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     let answer = |openers| {
         let until =
             vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::Fence];
-        Expr::Hole(text_hole(Channel::Content, until, openers))
+        Expr::Hole(plan::Hole::text(Channel::Content, until, openers))
     };
     // The state of answer text is that of the first of these holes.
     parts.push(answer(Openers::Any));
@@ -83,11 +83,6 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         parts.push(stray::broken_call(spec));
     }
     Plan { turn: sequence(vec![repeated_start(spec), first, Expr::Choice(parts).repeated(), turn_end(spec)]) }
-}
-
-/// Text of a channel, up to a literal with one of these roles.
-fn text_hole(channel: Channel, until: Vec<Role>, openers: Openers) -> plan::Hole {
-    plan::Hole { reads: Hole::Text(channel), until, openers, role: HoleRole::InOrder }
 }
 
 /// Whether a call may open with a marker that counts only before a text.

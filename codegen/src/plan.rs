@@ -3,6 +3,7 @@
 //! It is the step between a spec and a [`Program`](unjinja_runtime::Program): lowering writes it, and it is then made
 //! deterministic. No back end reads it. It must not know what a spec is.
 
+use unjinja_runtime::Channel;
 use unjinja_runtime::abi_3::{self as program, Action, InText, Origin, is_special_token};
 use unjinja_spec::MarkerKey;
 
@@ -114,6 +115,13 @@ pub struct Hole {
     pub openers: Openers,
     /// How a parser comes here.
     pub role: HoleRole,
+}
+
+impl Hole {
+    /// Text of a channel, up to a literal with one of these roles.
+    pub(crate) fn text(channel: Channel, until: Vec<Role>, openers: Openers) -> Self {
+        Self { reads: program::Hole::Text(channel), until, openers, role: HoleRole::InOrder }
+    }
 }
 
 /// How a parser comes to a hole.

@@ -27,9 +27,9 @@ pub use conversation::Conversation;
 pub use error::ModelError;
 #[cfg(feature = "generated")]
 pub use known::{known_overlay, known_spec, known_specs};
-pub use loader::{Input, LoadError, Loaded, Loader, Observer, Origin, overlay_of_spec, specs_in, template_file};
+pub use loader::{Input, LoadError, Loaded, Loader, Observer, overlay_of_spec, specs_in, template_file};
 pub use model::{Model, ModelStream};
-pub use overlays::{Correction, KnownOverlay, Reason};
+pub use overlays::{Correction, KnownOverlay, Origin, Reason};
 pub use prompt::Prompt;
 #[cfg(feature = "grammar")]
 pub use request::{Request, RequestOptions};
@@ -43,7 +43,7 @@ pub use unjinja_grammar::{
 pub use unjinja_render::{Clock, SpecialTokens, Template};
 pub use unjinja_runtime::{
     BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, Diagnostic, DiagnosticKind, Event,
-    Interpreter, Message, Options, Stream, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,
+    Interpreter, Message, Options, Stream, Token, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,
 };
 pub use unjinja_source::Source;
 pub use unjinja_spec::{CallIdShape, CallIds, FormatSpec, ModelIds, Overlay, OverlayKey, Status};

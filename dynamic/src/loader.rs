@@ -20,13 +20,13 @@ use unjinja_spec::{FormatSpec, Overlay};
 use crate::cache::{CacheUse, Slot};
 #[cfg(feature = "generated")]
 use crate::known;
-use crate::overlays::{Correction, KnownOverlay, Reason, fitting};
+use crate::overlays::{Correction, KnownOverlay, Origin, Reason, fitting};
 
 pub use error::LoadError;
 pub use folder::specs_in;
 use input::Subject;
 pub use input::{Input, overlay_of_spec, template_file};
-pub use loaded::{Loaded, Origin};
+pub use loaded::Loaded;
 
 /// A function that is called with each comparison of an analysis, as soon as it is made.
 pub type Observer<'o> = dyn FnMut(&Comparison) + Send + 'o;

@@ -212,7 +212,9 @@ fn parser_of(spec: &FormatSpec) -> Result<Interpreter, LowerError> {
     if spec.status.makes_parser() {
         return interpreter(spec);
     }
-    interpreter(&FormatSpec { status: Status::Partial, ..spec.clone() })
+    let mut known = spec.clone();
+    known.status = Status::Partial;
+    interpreter(&known)
 }
 
 impl fmt::Debug for Model {

@@ -7,8 +7,6 @@ use std::path::PathBuf;
 
 use unjinja_spec::{FormatSpec, Overlay, OverlayKey, ToolFormat};
 
-use crate::loader::Origin;
-
 /// An overlay together with the spec that it was written for.
 ///
 /// [`Loader::overlays`](crate::Loader::overlays) applies it to
@@ -40,6 +38,16 @@ pub struct KnownOverlay {
     /// The hash of the format; `None` if it has no calls.
     format: Option<String>,
     overlay: Overlay,
+}
+
+/// Where the spec of a model comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// Somebody wrote or reviewed it, and left it without an overlay if it has none.
+    Reviewed,
+    /// The template was analysed, now or when the cache was filled. Nobody has looked at the result.
+    Analysed,
 }
 
 /// An overlay that was applied to a model's spec.

@@ -22,15 +22,18 @@ mod utf8;
 #[cfg(feature = "futures")]
 pub use engine::adapters::EventStream;
 pub use engine::chat_parser::{ChatParser, ChatStream};
-pub use engine::input::Chunk;
+pub use engine::input::{Chunk, Token};
 pub use engine::interpreter::Interpreter;
 pub use engine::stream::{Stream, parse, parse_borrowed};
 pub use engine::token_counts::TokenCounts;
-pub use message::*;
+pub use message::{
+    BorrowedMessage, BorrowedToolCall, Channel, Diagnostic, DiagnosticKind, Event, Message, OwnedEvent, Part,
+    PartOrder, ToolCall, TypedCallError, TypedCallProblem,
+};
 pub use options::{Options, Unparsed};
 pub use program::{Entry, ModelInfo, Program, Trigger};
 pub use readers::json::close as close_json;
-pub use tools::*;
+pub use tools::{References, Tool, Tools, ToolsError, ToolsProblem, Types};
 
 /// The interface for generated code and for the back ends of a program. Not for applications.
 ///

@@ -42,6 +42,7 @@ pub use typed::{TypedCallError, TypedCallProblem};
 /// Diagnostics and [`ToolCall::complete`] are not part of that form. Deserialising accepts the same form, and also
 /// `content` as a list of text parts, `reasoning` instead of `reasoning_content`, and `arguments` as an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Message {
     /// The chain of thought; empty if there is none.
     pub reasoning_content: String,
@@ -58,6 +59,20 @@ pub struct Message {
     pub order: PartOrder,
 }
 
+impl Message {
+    /// A message with this answer and these calls.
+    ///
+    /// ```
+    /// use unjinja_runtime::{Message, ToolCall};
+    ///
+    /// let message = Message::new("I look it up.", vec![ToolCall::new("get_weather", "{}")]);
+    /// assert_eq!(message.tool_calls[0].name, "get_weather");
+    /// ```
+    pub fn new(content: impl Into<String>, tool_calls: Vec<ToolCall>) -> Self {
+        Self { content: content.into(), tool_calls, ..Self::default() }
+    }
+}
+
 /// One call of a tool.
 ///
 /// ```
@@ -69,6 +84,7 @@ pub struct Message {
 /// assert_eq!(call.closed_arguments(), r#"{"city": "Par"}"#);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// The call's id, if the model wrote one.
     pub id: Option<String>,
@@ -85,6 +101,13 @@ impl ToolCall {
     /// A complete call without an id.
     pub fn new(name: impl Into<String>, arguments: impl Into<String>) -> Self {
         Self { id: None, name: name.into(), arguments: arguments.into(), complete: true }
+    }
+
+    /// The same call with this id.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
     }
 
     /// The arguments, parsed.
@@ -137,6 +160,7 @@ impl ToolCall {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Its kind.
     pub kind: DiagnosticKind,

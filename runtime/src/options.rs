@@ -181,18 +181,18 @@ impl Options {
     /// #     StateId(0),
     /// # );
     /// # let parser = Interpreter::from_static(&PROGRAM);
-    /// use unjinja_runtime::{Message, Options, Stream};
+    /// use unjinja_runtime::{Message, Options, Stream, Token};
     ///
-    /// let options = Options::new().markers_are_special(["<|end|>"]);
+    /// let options = Options::new().special_tokens(["<|end|>"]);
     /// let mut stream = Stream::new(parser, &options);
     /// let mut message = Message::default();
-    /// for (text, special) in [("It ends with ", false), ("<|end|>", false), (".", false), ("<|end|>", true)] {
-    ///     stream.push_token(text, special, |event| message.apply(&event));
+    /// for token in ["It ends with ", "<|end|>", "."].map(Token::text).into_iter().chain([Token::special("<|end|>")]) {
+    ///     stream.push_token(token, |event| message.apply(&event));
     /// }
     /// stream.finish(|event| message.apply(&event));
     /// assert_eq!(message.content, "It ends with <|end|>.");
     /// ```
-    pub fn markers_are_special<T: Into<String>>(mut self, tokens: impl IntoIterator<Item = T>) -> Self {
+    pub fn special_tokens<T: Into<String>>(mut self, tokens: impl IntoIterator<Item = T>) -> Self {
         self.special_tokens = Some(tokens.into_iter().map(Into::into).collect());
         self
     }

@@ -50,6 +50,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::engine::chat_parser::ChatStream;
 use crate::message::{DiagnosticKind, Message, ToolCall};
 use crate::options::{Options, Unparsed};
 use crate::tools::Tools;
@@ -64,6 +65,17 @@ pub use crate::fast_paths::without_fast_paths;
 pub use cut::{Cut, Random};
 pub use serde_json::json;
 pub use transcript::{Piece, Subject, Transcript};
+
+/// How many bytes a stream has looked at until now. A byte that is read twice counts twice. The part of the turn that the
+/// prompt wrote counts as well.
+pub fn bytes_looked_at(stream: &dyn ChatStream) -> u64 {
+    stream.bytes_looked_at()
+}
+
+/// How many bytes of the turn the prompt wrote. They are read before the model's output.
+pub fn bytes_from_prompt(stream: &dyn ChatStream) -> usize {
+    stream.bytes_from_prompt()
+}
 
 /// Outputs up to this many bytes are cut in two at every place.
 const SHORT: usize = 1024;

@@ -73,7 +73,11 @@ pub use hand_over::Carrier;
 pub use marker::{MarkerKey, MarkerText, UnknownMarker};
 pub use messages::{ArgumentsForm, CallIdForm, ContentForm, EmptyContent, Messages, SystemPlace};
 pub use migrate::Migrated;
-pub use model::*;
+pub use model::{
+    ArgumentOrder, Arguments, CallId, CallIdPosition, Capabilities, Channel, Content, ContentMode, Evidence,
+    FormatSpec, Function, GenerationPrompt, Header, OLDEST_SPEC_VERSION, Reasoning, ReasoningMode, RoundTrips,
+    SPEC_VERSION, Status, TemplateInfo, Tokens, ToolFormat, Tools, Turn,
+};
 pub use overlay::{Overlay, OverlayKey};
 pub use tag::{END_OF_TEXT, begins_tag, tag_around, tags};
 pub use text::{is_hidden, nearest};

@@ -18,6 +18,7 @@ pub const OLDEST_SPEC_VERSION: u32 = 1;
 /// The wire format of one model: how its output is divided into reasoning, answer and tool calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct FormatSpec {
     /// Version of the spec language; [`SPEC_VERSION`].
     pub spec_version: u32,
@@ -99,6 +100,34 @@ impl Status {
 }
 
 impl FormatSpec {
+    /// A spec of this template that says nothing yet: no markers, no calls.
+    ///
+    /// ```
+    /// use unjinja_spec::{FormatSpec, Status, TemplateInfo};
+    ///
+    /// let mut spec = FormatSpec::new(TemplateInfo { name: "sample".to_owned(), ..TemplateInfo::default() });
+    /// spec.turn.end = "<|end|>".to_owned();
+    /// assert_eq!(spec.status, Status::Supported);
+    /// ```
+    pub fn new(template: TemplateInfo) -> Self {
+        Self {
+            spec_version: SPEC_VERSION,
+            status: Status::Supported,
+            gaps: Vec::new(),
+            template,
+            capabilities: Capabilities::default(),
+            messages: Messages::default(),
+            turn: Turn::default(),
+            generation_prompt: Vec::new(),
+            reasoning: Reasoning::default(),
+            content: Content::default(),
+            tools: Tools::default(),
+            alternatives: BTreeMap::new(),
+            tokens: Tokens::default(),
+            evidence: Evidence::default(),
+        }
+    }
+
     /// Adds a gap, and marks the spec with `status` unless it is marked as worse already.
     ///
     /// ```

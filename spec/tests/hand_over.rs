@@ -8,7 +8,9 @@ use unjinja_spec::{
 
 /// A spec with these messages.
 fn spec(messages: Messages) -> Result<FormatSpec, SpecError> {
-    Ok(FormatSpec { messages, ..FormatSpec::from_toml(include_str!("base.toml"), "base.toml")? })
+    let mut spec = FormatSpec::from_toml(include_str!("base.toml"), "base.toml")?;
+    spec.messages = messages;
+    Ok(spec)
 }
 
 /// The messages, as the template gets them.

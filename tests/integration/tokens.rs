@@ -1,10 +1,10 @@
-//! Streams of tokens: with `markers_are_special`, a marker that holds a special token counts only where the token arrives as
+//! Streams of tokens: with `special_tokens`, a marker that holds a special token counts only where the token arrives as
 //! one. Here a text is a special token if it looks like one.
 
 use std::collections::BTreeSet;
 
 use crate::support::{Failure, own_cases};
-use unjinja::{ChatParser, Message, Options};
+use unjinja::{ChatParser, Message, Options, Token};
 
 /// The special tokens in the markers of a parser, by their form.
 fn special_tokens(parser: &dyn ChatParser) -> BTreeSet<String> {
@@ -35,7 +35,9 @@ fn read(parser: &dyn ChatParser, text: &str, special: &BTreeSet<String>, options
     while let Some(char) = rest.chars().next() {
         let token = special.iter().filter(|token| rest.starts_with(token.as_str())).max_by_key(|token| token.len());
         let length = token.map_or(char.len_utf8(), |token| token.len());
-        stream.push_token(rest[..length].into(), token.is_some(), &mut |event| message.apply(&event));
+        let piece = &rest[..length];
+        let token = if token.is_some() { Token::special(piece) } else { Token::text(piece) };
+        stream.push_token(token, &mut |event| message.apply(&event));
         rest = &rest[length..];
     }
     stream.finish(&mut |event| message.apply(&event));
@@ -65,7 +67,7 @@ fn tokens_are_read_like_their_text() -> Result<(), Failure> {
             continue;
         }
         with_tokens += usize::from(special.iter().any(|token| output.contains(token.as_str())));
-        let options = case.options.clone().markers_are_special(special.iter().cloned());
+        let options = case.options.clone().special_tokens(special.iter().cloned());
         assert_eq!(read(parser, output, &special, &options), parser.parse(output.into(), &case.options), "{}", case.id);
     }
     assert!(with_tokens > 50, "{with_tokens} cases have special tokens");
@@ -83,7 +85,7 @@ fn text_that_spells_special_tokens_is_text() -> Result<(), Failure> {
         }
         tried += 1;
         let text = special.iter().fold("One".to_owned(), |text, token| text + token + " x " + token + "\n") + "two.";
-        let options = Options::new().markers_are_special(special);
+        let options = Options::new().special_tokens(special);
         let message = read(parser, &text, &BTreeSet::new(), &options);
         let read = message.reasoning_content + &message.content;
         assert_eq!((read.as_str(), message.tool_calls.len()), (text.as_str(), 0), "{}", parser.info().name);
@@ -96,7 +98,7 @@ fn text_that_spells_special_tokens_is_text() -> Result<(), Failure> {
 fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
     let parser = parser("quote_tokens")?;
     let special = special_tokens(parser);
-    let options = Options::new().markers_are_special(special.iter().map(String::as_str).chain(["<|\"|>"]));
+    let options = Options::new().special_tokens(special.iter().map(String::as_str).chain(["<|\"|>"]));
     let mut stream = parser.stream(&options);
     let mut message = Message::default();
     for (text, is_special) in [
@@ -109,7 +111,8 @@ fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
         ("}", false),
         ("<tool_call|>", true),
     ] {
-        stream.push_token(text.into(), is_special, &mut |event| message.apply(&event));
+        let token = if is_special { Token::special(text) } else { Token::text(text) };
+        stream.push_token(token, &mut |event| message.apply(&event));
     }
     stream.finish(&mut |event| message.apply(&event));
     assert_eq!(message.tool_calls[0].arguments, r#"{"code": "say <|\"|>,x:1}<tool_call|> now"}"#);
@@ -121,7 +124,8 @@ fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
 fn tokens_are_counted_by_channel() -> Result<(), Failure> {
     let mut stream = parser("qwen3")?.stream(&Options::new());
     for (text, special) in [("<think>", true), ("Hm", false), (",", false), ("</think>", true), ("Yes", false)] {
-        stream.push_token(text.into(), special, &mut |_| {});
+        let token = if special { Token::special(text) } else { Token::text(text) };
+        stream.push_token(token, &mut |_| {});
     }
     let counts = stream.token_counts();
     assert_eq!((counts.reasoning, counts.content), (2, 1));

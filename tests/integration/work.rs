@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::{Failure, corpus, corpus_cases, models, own_cases, own_models};
+use unjinja::testing::{bytes_from_prompt, bytes_looked_at};
 use unjinja::{ChatParser, Options};
 use unjinja_testkit::sample;
 use unjinja_testkit::workloads::Markers;
@@ -23,8 +24,8 @@ fn work(parser: &dyn ChatParser, text: &[u8], options: &Options) -> (f64, usize)
         let mut stream = parser.stream(options);
         text.chunks(size.min(text.len().max(1))).for_each(|piece| stream.push_bytes(piece, &mut |_| {}));
         stream.finish(&mut |_| {});
-        let fed = stream.bytes_from_prompt() + text.len();
-        (stream.bytes_looked_at() as f64 / fed.max(1) as f64, size)
+        let fed = bytes_from_prompt(&*stream) + text.len();
+        (bytes_looked_at(&*stream) as f64 / fed.max(1) as f64, size)
     };
     PIECES.map(of).into_iter().fold((0.0, 0), |worst, next| if next.0 > worst.0 { next } else { worst })
 }

@@ -24,7 +24,7 @@ use llama_cpp_2::token_type::LlamaTokenAttr;
 use serde_json::json;
 use unjinja_dynamic::{Conversation, Grammar, GrammarOptions, Model, ToolChoice};
 use unjinja_engine::{RandomModel, Vocabulary, backend};
-use unjinja_runtime::{Event, Message, Options, Tools, Trigger};
+use unjinja_runtime::{Event, Message, Options, Token, Tools, Trigger};
 
 /// The most tokens that the model may write.
 const LIMIT: usize = 2048;
@@ -110,7 +110,8 @@ pub fn run(file: Option<&Path>, question: &str, mut show: impl FnMut(&Event<'_>)
         let special = vocabulary.is_control(token) || vocabulary.attr(token).contains(LlamaTokenAttr::UserDefined);
         // A token may end inside a character: the parser takes bytes.
         let bytes: Vec<u8> = vocabulary.token_to_piece(token, true, None);
-        stream.push_token(&bytes[..], special, &mut take);
+        let token = if special { Token::special(&bytes[..]) } else { Token::text(&bytes[..]) };
+        stream.push_token(token, &mut take);
         batch.clear();
         batch.add(token, i32::try_from(at)?, &[0], true)?;
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use unjinja::Options;
-use unjinja::testing::{Piece, Transcript};
+use unjinja::testing::{Piece, Transcript, bytes_from_prompt};
 use unjinja_spec::ToolFormat;
 
 use crate::models::Model;
@@ -39,7 +39,7 @@ pub fn check(model: &Model, options: &Options, text: &[u8], found: &Transcript) 
 
 /// Texts that the end of the prompt may have contributed, one of these.
 fn read_before(model: &Model, options: &Options) -> BTreeSet<String> {
-    let length = model.parser.stream(options).bytes_from_prompt();
+    let length = bytes_from_prompt(&*model.parser.stream(options));
     let mut reads = BTreeSet::new();
     if length == 0 {
         reads.insert(String::new());

@@ -1,7 +1,7 @@
 //! Any bytes as the output of any model, cut anywhere. Checks what a parser promises for every input: no text is lost, the cut
 //! does not matter, the work is linear, arguments are JSON.
 
-use unjinja::testing::{Cut, Piece, Random, Transcript};
+use unjinja::testing::{Cut, Piece, Random, Transcript, bytes_from_prompt, bytes_looked_at};
 use unjinja::{ChatParser, Chunk, DiagnosticKind, Message, Options, Unparsed, close_json};
 
 use crate::lossless;
@@ -184,8 +184,8 @@ fn linear(parser: &dyn ChatParser, pieces: &[&[u8]], options: &Options) -> Resul
     let mut stream = parser.stream(options);
     pieces.iter().for_each(|piece| stream.push_bytes(piece, &mut |_| {}));
     stream.finish(&mut |_| {});
-    let fed = (stream.bytes_from_prompt() + pieces.iter().map(|piece| piece.len()).sum::<usize>()) as u64;
-    let work = stream.bytes_looked_at();
+    let fed = (bytes_from_prompt(&*stream) + pieces.iter().map(|piece| piece.len()).sum::<usize>()) as u64;
+    let work = bytes_looked_at(&*stream);
     if work > WORK * fed + WORK_AT_LEAST { Err(format!("{work} bytes looked at of {fed}")) } else { Ok(()) }
 }
 
@@ -195,7 +195,7 @@ fn ends(parser: &dyn ChatParser, text: &[u8], options: &Options, whole: &Transcr
     let at = Random::new(text.len() as u64).below(text.len() + 1);
     stream.push_bytes(&text[..at], &mut |_| {});
     let rest = stream.reset();
-    if !text[..at].ends_with(&rest) && stream.bytes_from_prompt() == 0 {
+    if !text[..at].ends_with(&rest) && bytes_from_prompt(&*stream) == 0 {
         return Err(format!(
             "reset after {at} bytes hands back {:?}, which was not fed",
             rest.escape_ascii().to_string()

@@ -37,29 +37,12 @@ fn attempt(rng: &mut Rng) -> Drawn {
     let mut behaviour = Behaviour { bos: rng.coin(), trims: rng.one_in(4), ..Behaviour::default() };
     let mut markers = Markers::new(rng);
     behaviour.alphabet = Some(markers.usual());
-    let mut spec = FormatSpec {
-        spec_version: SPEC_VERSION,
-        status: unjinja_spec::Status::Supported,
-        gaps: Vec::new(),
-        template: TemplateInfo {
-            name: "drawn".into(),
-            source: String::new(),
-            models: Vec::new(),
-            file: "drawn.jinja".into(),
-            sha256: "0".repeat(64),
-            also: Vec::new(),
-        },
-        messages: Default::default(),
-        capabilities: unjinja_spec::Capabilities::default(),
-        turn: Turn::default(),
-        generation_prompt: Vec::new(),
-        reasoning: Reasoning::default(),
-        content: Content::default(),
-        tools: unjinja_spec::Tools::default(),
-        alternatives: std::collections::BTreeMap::new(),
-        tokens: unjinja_spec::Tokens::default(),
-        evidence: unjinja_spec::Evidence::default(),
-    };
+    let mut spec = FormatSpec::new(TemplateInfo {
+        name: "drawn".into(),
+        file: "drawn.jinja".into(),
+        sha256: "0".repeat(64),
+        ..TemplateInfo::default()
+    });
     turn(&mut markers, &mut spec, &mut behaviour);
     tools::draw(&mut markers, &mut spec, &mut behaviour);
     reasoning(&mut markers, &mut spec, &mut behaviour);

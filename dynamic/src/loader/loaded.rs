@@ -8,7 +8,7 @@ use unjinja_spec::FormatSpec;
 use crate::cache::CacheUse;
 use crate::error::ModelError;
 use crate::model::Model;
-use crate::overlays::Correction;
+use crate::overlays::{Correction, Origin};
 use crate::renderer::Renderer;
 
 /// A spec with its overlays, and where both come from.
@@ -27,16 +27,6 @@ pub struct Loaded {
     pub source: Option<Source>,
     /// What the cache folder did.
     pub cache: CacheUse,
-}
-
-/// Where the spec of a model comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Origin {
-    /// Somebody wrote or reviewed it, and left it without an overlay if it has none.
-    Reviewed,
-    /// The template was analysed, now or when the cache was filled. Nobody has looked at the result.
-    Analysed,
 }
 
 impl Loaded {

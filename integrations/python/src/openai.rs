@@ -16,7 +16,7 @@ use unjinja_server::{CallIds, Finish, Usage};
 use crate::data::not_copied;
 use crate::error::RequestError;
 use crate::json;
-use crate::turn::{Step, Turn, chunk};
+use crate::turn::{Step, Turn, chunk, token_of};
 
 /// Writes what a stream reads as `chat.completion.chunk` dicts. Made by `Stream.openai_chunks`.
 ///
@@ -148,7 +148,7 @@ impl OpenAIChunks {
         token: &Bound<'py, PyAny>,
         special: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        dicts(py, &self.step(Step::Token(chunk(token)?, special), None))
+        dicts(py, &self.step(Step::Token(token_of(token, special)?), None))
     }
 
     /// The output is over. A second call writes nothing. A push after the end begins another answer, with an id of its own.

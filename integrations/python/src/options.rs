@@ -58,7 +58,7 @@ impl Known<'_, '_> {
             options = options.continue_from(prefix);
         }
         if let Some(tokens) = self.special_tokens {
-            options = options.markers_are_special(tokens);
+            options = options.special_tokens(tokens);
         }
         Ok(options)
     }

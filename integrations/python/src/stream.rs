@@ -13,7 +13,7 @@ use crate::json;
 use crate::message::Message;
 use crate::openai::{OpenAIChunks, Settings, reasoning_name};
 use crate::span::{Span, channel_name, spans};
-use crate::turn::{Step, Turn, chunk};
+use crate::turn::{Step, Turn, chunk, token_of};
 
 /// A parser in the middle of a turn. However the text is cut, the events add up to the same message, and no event is taken
 /// back. A stream may be used from several threads, one after the other.
@@ -57,7 +57,7 @@ impl Stream {
     ///     special: Whether it is a special token of the tokenizer. With `special_tokens`, only such a token is a marker.
     #[pyo3(signature = (token, special=false))]
     fn push_token(&self, py: Python<'_>, token: &Bound<'_, PyAny>, special: bool) -> PyResult<Vec<Event>> {
-        self.events(py, Step::Token(chunk(token)?, special))
+        self.events(py, Step::Token(token_of(token, special)?))
     }
 
     /// The output is over. Text that was held back comes out, and everything that is open ends.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use unjinja_dynamic::{Channel, Chunk, Event, Message, Model, ModelStream, Options};
+use unjinja_dynamic::{Channel, Chunk, Event, Message, Model, ModelStream, Options, Token};
 
 /// A turn that is being read.
 pub(crate) struct Turn {
@@ -45,7 +45,7 @@ impl State {
 /// A step of a stream.
 pub(crate) enum Step<'a> {
     Push(Chunk<'a>),
-    Token(Chunk<'a>, bool),
+    Token(Token<'a>),
     Finish,
 }
 
@@ -59,6 +59,12 @@ pub(crate) fn chunk<'a>(piece: &'a Bound<'_, PyAny>) -> PyResult<Chunk<'a>> {
     }
     let kind = piece.get_type().name()?.to_string();
     Err(PyTypeError::new_err(format!("piece: expected str or bytes, found {kind}")))
+}
+
+/// A token of the output.
+pub(crate) fn token_of<'a>(piece: &'a Bound<'_, PyAny>, special: bool) -> PyResult<Token<'a>> {
+    let piece = chunk(piece)?;
+    Ok(if special { Token::special(piece) } else { Token::text(piece) })
 }
 
 impl Turn {
@@ -140,7 +146,7 @@ impl Turn {
         };
         match step {
             Step::Push(piece) => stream.push(piece, &mut deliver),
-            Step::Token(token, special) => stream.push_token(token, special, &mut deliver),
+            Step::Token(token) => stream.push_token(token, &mut deliver),
             Step::Finish => stream.finish(&mut deliver),
         }
         if first_end {

@@ -1,6 +1,6 @@
 //! One interface to the parsers of all models, for applications whose users choose the model.
 
-use super::input::Chunk;
+use super::input::{Chunk, Token};
 use super::machine::Machine;
 use super::stream::{Stream, borrow};
 use super::token_counts::TokenCounts;
@@ -39,7 +39,9 @@ use crate::program::{ModelInfo, Needs, Program};
 /// assert_eq!(text, "Hello!");
 /// # Ok::<(), &str>(())
 /// ```
-pub trait ChatParser: Send + Sync {
+///
+/// The trait is sealed: the parsers of this crate and generated code implement it.
+pub trait ChatParser: sealed::Parser + Send + Sync {
     /// The program that the parser runs.
     fn program(&self) -> &Program;
 
@@ -73,16 +75,16 @@ impl Clone for Box<dyn ChatParser> {
     }
 }
 
-/// Any model's parser in the middle of a turn; see [`Stream`].
-pub trait ChatStream {
+/// Any model's parser in the middle of a turn; see [`Stream`]. The trait is sealed.
+pub trait ChatStream: sealed::Turn {
     /// More of the model's output, cut anywhere between characters.
     fn push(&mut self, text: &str, sink: &mut dyn FnMut(Event<'_>));
 
     /// More of the model's output, cut anywhere, also inside a character.
     fn push_bytes(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>));
 
-    /// The model's next token, as text or as bytes; see [`Stream::push_token`].
-    fn push_token(&mut self, token: Chunk<'_>, special: bool, sink: &mut dyn FnMut(Event<'_>));
+    /// The model's next token; see [`Stream::push_token`].
+    fn push_token(&mut self, token: Token<'_>, sink: &mut dyn FnMut(Event<'_>));
 
     /// How many tokens were pushed in this turn; see [`Stream::token_counts`].
     fn token_counts(&self) -> TokenCounts;
@@ -92,14 +94,6 @@ pub trait ChatStream {
 
     /// Makes the parser new. Returns the bytes that were not settled.
     fn reset(&mut self) -> Vec<u8>;
-
-    /// How many bytes were looked at until now; see [`Stream::bytes_looked_at`].
-    #[cfg(feature = "testing")]
-    fn bytes_looked_at(&self) -> u64;
-
-    /// How many bytes the prompt wrote of the turn; see [`Stream::bytes_from_prompt`].
-    #[cfg(feature = "testing")]
-    fn bytes_from_prompt(&self) -> usize;
 }
 
 impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
@@ -138,8 +132,8 @@ impl<M: Machine> ChatStream for Stream<M> {
         Stream::push(self, bytes, sink);
     }
 
-    fn push_token(&mut self, token: Chunk<'_>, special: bool, sink: &mut dyn FnMut(Event<'_>)) {
-        Stream::push_token(self, token, special, sink);
+    fn push_token(&mut self, token: Token<'_>, sink: &mut dyn FnMut(Event<'_>)) {
+        Stream::push_token(self, token, sink);
     }
 
     fn token_counts(&self) -> TokenCounts {
@@ -153,14 +147,39 @@ impl<M: Machine> ChatStream for Stream<M> {
     fn reset(&mut self) -> Vec<u8> {
         Stream::reset(self)
     }
+}
 
-    #[cfg(feature = "testing")]
-    fn bytes_looked_at(&self) -> u64 {
-        Stream::bytes_looked_at(self)
+/// What both traits need of their implementations. It is private, so nobody else can implement them: a later version may add
+/// methods.
+pub(crate) mod sealed {
+    use super::super::machine::Machine;
+    use super::super::stream::Stream;
+
+    /// A parser of this crate.
+    pub trait Parser {}
+
+    impl<M: Machine> Parser for M {}
+
+    /// A stream of this crate, and what the tests ask it.
+    pub trait Turn {
+        /// How many bytes were looked at until now.
+        #[cfg(feature = "testing")]
+        fn bytes_looked_at(&self) -> u64;
+
+        /// How many bytes the prompt wrote of the turn.
+        #[cfg(feature = "testing")]
+        fn bytes_from_prompt(&self) -> usize;
     }
 
-    #[cfg(feature = "testing")]
-    fn bytes_from_prompt(&self) -> usize {
-        Stream::bytes_from_prompt(self)
+    impl<M: Machine> Turn for Stream<M> {
+        #[cfg(feature = "testing")]
+        fn bytes_looked_at(&self) -> u64 {
+            Stream::bytes_looked_at(self)
+        }
+
+        #[cfg(feature = "testing")]
+        fn bytes_from_prompt(&self) -> usize {
+            Stream::bytes_from_prompt(self)
+        }
     }
 }

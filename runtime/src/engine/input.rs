@@ -65,6 +65,42 @@ impl<'t> Chunk<'t> {
     }
 }
 
+/// A token of a model's output: its text, or its bytes, because many tokens end inside a character.
+///
+/// ```
+/// use unjinja_runtime::Token;
+///
+/// assert!(!Token::text("Hello").is_special());
+/// assert!(Token::special("<|im_end|>").is_special());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Token<'t> {
+    piece: Chunk<'t>,
+    is_special: bool,
+}
+
+impl<'t> Token<'t> {
+    /// An ordinary token.
+    pub fn text(piece: impl Into<Chunk<'t>>) -> Self {
+        Self { piece: piece.into(), is_special: false }
+    }
+
+    /// One of the tokens that [`Options::special_tokens`](crate::Options::special_tokens) names.
+    pub fn special(piece: impl Into<Chunk<'t>>) -> Self {
+        Self { piece: piece.into(), is_special: true }
+    }
+
+    /// Its text or its bytes.
+    pub fn piece(self) -> Chunk<'t> {
+        self.piece
+    }
+
+    /// Whether it is a special token.
+    pub fn is_special(self) -> bool {
+        self.is_special
+    }
+}
+
 impl<'t> From<&'t str> for Chunk<'t> {
     #[inline]
     fn from(text: &'t str) -> Self {

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::fast_path::{FastPath, Target};
-use super::input::{Chunk, Input};
+use super::input::{Chunk, Input, Token};
 use super::io::Io;
 use super::machine::{Flow, Machine};
 use super::memory::Memory;
@@ -118,8 +118,7 @@ impl<M: Machine> Stream<M> {
         sink(memory.fast_path.event(text));
     }
 
-    /// The model's next token, as text or as bytes: many tokens end inside a character. `special` says whether it is one of the
-    /// tokens that [`Options::markers_are_special`] names. [`token_counts`](Self::token_counts) counts the others.
+    /// The model's next token. [`token_counts`](Self::token_counts) counts those that are not special.
     ///
     /// ```
     /// # use unjinja_runtime::{Interpreter, abi_3::*};
@@ -129,7 +128,7 @@ impl<M: Machine> Stream<M> {
     /// #     StateId(0),
     /// # );
     /// # let parser = Interpreter::from_static(&PROGRAM);
-    /// use unjinja_runtime::{Event, Options, Stream};
+    /// use unjinja_runtime::{Event, Options, Stream, Token};
     ///
     /// let mut stream = Stream::new(parser, &Options::new());
     /// let mut text = String::new();
@@ -138,17 +137,17 @@ impl<M: Machine> Stream<M> {
     ///         text.push_str(piece);
     ///     }
     /// };
-    /// stream.push_token("Z", false, &mut sink);
-    /// stream.push_token(b"\xC3", false, &mut sink); // the first byte of a character, ...
-    /// stream.push_token(b"\xBCrich", false, &mut sink); // ... and the second
+    /// stream.push_token(Token::text("Z"), &mut sink);
+    /// stream.push_token(Token::text(b"\xC3"), &mut sink); // the first byte of a character, ...
+    /// stream.push_token(Token::text(b"\xBCrich"), &mut sink); // ... and the second
     /// stream.finish(&mut sink);
     /// assert_eq!((text.as_str(), stream.token_counts().content), ("Zürich", 3));
     /// ```
-    pub fn push_token<'t>(&mut self, token: impl Into<Chunk<'t>>, special: bool, mut sink: impl FnMut(Event<'_>)) {
+    pub fn push_token(&mut self, token: Token<'_>, mut sink: impl FnMut(Event<'_>)) {
         if self.core.finished {
             self.core.reset(&self.machine);
         }
-        let token = token.into().checked();
+        let (token, special) = (token.piece().checked(), token.is_special());
         let (Chunk::Text(text), false) = (token, special) else {
             return self.core.push_token(&self.machine, token, special, &mut sink);
         };
@@ -205,13 +204,13 @@ impl<M: Machine> Stream<M> {
     /// How many bytes were looked at until now. A byte that is read twice counts twice. The part of the turn that the
     /// prompt wrote counts as well.
     #[cfg(feature = "testing")]
-    pub fn bytes_looked_at(&self) -> u64 {
+    pub(crate) fn bytes_looked_at(&self) -> u64 {
         self.core.run.memory.cursor.search.work.bytes()
     }
 
     /// How many bytes of the turn the prompt wrote. They are read before the model's output.
     #[cfg(feature = "testing")]
-    pub fn bytes_from_prompt(&self) -> usize {
+    pub(crate) fn bytes_from_prompt(&self) -> usize {
         let mut written = Vec::new();
         Run::begin(&self.machine, &self.core.options, &mut written);
         written.len()

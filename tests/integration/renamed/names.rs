@@ -186,9 +186,10 @@ pub(super) fn names_of(spec: &FormatSpec) -> Result<BTreeSet<Name>, Failure> {
 
 /// Calls `visit` on every marker of a spec, but not on the names of fields and variables.
 pub(super) fn each_marker(spec: &mut Value, visit: &mut dyn FnMut(&mut String)) {
-    const OTHERS: [&str; 18] = [
+    const OTHERS: [&str; 19] = [
         "template",
         "capabilities",
+        "messages",
         "evidence",
         "tokens",
         "status",

@@ -17,7 +17,7 @@ pub enum Specials {
 
 impl Specials {
     pub fn options(self, vocabulary: &Vocabulary, options: &Options) -> Options {
-        options.clone().markers_are_special(vocabulary.added(self == Self::Marked))
+        options.clone().special_tokens(vocabulary.added(self == Self::Marked))
     }
 
     pub fn has(self, token: &Token) -> bool {
@@ -45,7 +45,8 @@ pub fn read_pieces<'t>(
     let mut stream = parser.stream(options);
     let mut message = Message::default();
     for (piece, special) in pieces {
-        stream.push_token(piece, special, &mut |event| message.apply(&event));
+        let token = if special { unjinja::Token::special(piece) } else { unjinja::Token::text(piece) };
+        stream.push_token(token, &mut |event| message.apply(&event));
     }
     stream.finish(&mut |event| message.apply(&event));
     (message, stream.token_counts())

@@ -178,8 +178,7 @@ impl Probes<'_> {
         };
         let Some((head, call)) = begins.map(|at| turn.split_at(at)) else { return Vec::new() };
         let one = || vec![tool_call(&arguments)];
-        let with_text =
-            |content: String, calls: Vec<ToolCall>| Message { content, tool_calls: calls, ..Message::default() };
+        let with_text = |content: String, calls: Vec<ToolCall>| Message::new(content, calls);
         let mut findings = Vec::new();
         let mut add = |kind, output: String, written: Message| {
             let read = self.read(&output, &arguments);
@@ -219,8 +218,8 @@ impl Probes<'_> {
         let reasoning = &self.spec.reasoning;
         if reasoning.ended_by_call && !reasoning.start.trim().is_empty() && !has_headers {
             let output = format!("{}I must look it up.{call}", reasoning.start);
-            let written =
-                Message { reasoning_content: "I must look it up.".to_owned(), ..with_text(String::new(), one()) };
+            let mut written = with_text(String::new(), one());
+            written.reasoning_content = "I must look it up.".to_owned();
             add(FindingKind::CallInReasoning, output, written);
         }
         findings.extend(self.values());
@@ -252,7 +251,7 @@ impl Probes<'_> {
         let mut findings: Vec<Finding> = Vec::new();
         for (kind, arguments) in hard.chain([(FindingKind::WhiteSpaceOfValue, code)]) {
             let Some(output) = self.turn(&arguments) else { continue };
-            let written = Message { tool_calls: vec![tool_call(&arguments)], ..Message::default() };
+            let written = Message::new("", vec![tool_call(&arguments)]);
             let read = self.read(&output, &arguments);
             let is_right = read.as_ref().is_ok_and(|reading| is_same(reading, &written));
             if !is_right && !findings.iter().any(|finding| finding.kind == kind) {
@@ -291,5 +290,5 @@ impl Probes<'_> {
 }
 
 fn tool_call(arguments: &Json) -> ToolCall {
-    ToolCall { id: None, name: NAME.to_owned(), arguments: arguments.to_string(), complete: true }
+    ToolCall::new(NAME, arguments.to_string())
 }

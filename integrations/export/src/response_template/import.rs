@@ -38,7 +38,7 @@ impl ResponseTemplate {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_spec(&self, template: TemplateInfo) -> Result<FormatSpec, Problems> {
-        let mut import = Import { problems: Vec::new(), spec: empty(template) };
+        let mut import = Import { problems: Vec::new(), spec: FormatSpec::new(template) };
         import.anchor(&self.start_anchor);
         for field in &self.fields {
             let place = format!("fields.{}", field.name);
@@ -64,19 +64,17 @@ impl ResponseTemplate {
 /// An imported format with what only a chat template says, from its analysis: its name, its prompts and its tokens.
 #[must_use]
 pub fn completed(imported: FormatSpec, analysed: FormatSpec) -> FormatSpec {
-    let mut spec = FormatSpec {
-        template: analysed.template,
-        capabilities: Capabilities {
-            tool_calls: imported.capabilities.tool_calls,
-            parallel_tool_calls: imported.capabilities.parallel_tool_calls,
-            reasoning: imported.capabilities.reasoning,
-            ..analysed.capabilities
-        },
-        messages: analysed.messages,
-        generation_prompt: analysed.generation_prompt,
-        tokens: analysed.tokens,
-        ..imported
+    let mut spec = imported;
+    spec.template = analysed.template;
+    spec.capabilities = Capabilities {
+        tool_calls: spec.capabilities.tool_calls,
+        parallel_tool_calls: spec.capabilities.parallel_tool_calls,
+        reasoning: spec.capabilities.reasoning,
+        ..analysed.capabilities
     };
+    spec.messages = analysed.messages;
+    spec.generation_prompt = analysed.generation_prompt;
+    spec.tokens = analysed.tokens;
     // A response template closes its content with whatever is syntax; only the chat template says what ends a turn.
     let (tools, header) = (&analysed.tools, &analysed.content.header);
     let ends = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten();
@@ -111,25 +109,6 @@ pub fn completed(imported: FormatSpec, analysed: FormatSpec) -> FormatSpec {
     spec.reasoning.switch = analysed.reasoning.switch;
     spec.tokens.preserved = spec.preserved_tokens();
     spec
-}
-
-fn empty(template: TemplateInfo) -> FormatSpec {
-    FormatSpec {
-        spec_version: SPEC_VERSION,
-        status: Status::Supported,
-        gaps: Vec::new(),
-        template,
-        capabilities: Capabilities::default(),
-        messages: Default::default(),
-        turn: Default::default(),
-        generation_prompt: Vec::new(),
-        reasoning: Default::default(),
-        content: Default::default(),
-        tools: Tools::default(),
-        alternatives: Default::default(),
-        tokens: Default::default(),
-        evidence: Default::default(),
-    }
 }
 
 /// A problem of the spec that was made.

@@ -26,7 +26,7 @@ use crate::finish::{Finish, Usage};
 /// assert_eq!(response.content.len(), 2);
 ///
 /// // A message does not know that order: reasoning, answer, calls.
-/// let message = Message { tool_calls: vec![ToolCall::new("now", "{}")], ..Message::default() };
+/// let message = Message::new("", vec![ToolCall::new("now", "{}")]);
 /// let mut builder = ResponseBuilder::new(EventWriter::new("my-model", ids()));
 /// builder.message(&message);
 /// assert_eq!(builder.finish(&Finish::Stop, Usage::new(9, 5)).content.len(), 1);

@@ -18,7 +18,7 @@ use crate::ids::{now, unique_id};
 /// use unjinja_server::openai::ChatCompletion;
 /// use unjinja_server::{CallIdShape, CallIds, Finish, Usage};
 ///
-/// let message = Message { tool_calls: vec![ToolCall::new("now", "{}")], ..Message::default() };
+/// let message = Message::new("", vec![ToolCall::new("now", "{}")]);
 /// let mut ids = CallIds::new(CallIdShape::Free);
 /// let completion = ChatCompletion::new("my-model", message, &mut ids, &Finish::Stop).usage(Usage::new(10, 4));
 /// let json = serde_json::to_value(&completion)?;

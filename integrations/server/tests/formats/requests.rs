@@ -6,9 +6,7 @@ use unjinja_runtime::Options;
 use unjinja_server::anthropic::MessagesRequest;
 use unjinja_server::openai::ChatRequest;
 use unjinja_server::{ApiError, Prepared, ResponseFormat, Role, ToolChoice};
-use unjinja_spec::{
-    ArgumentsForm, CallIdForm, ContentForm, FormatSpec, Functions, FunctionsForm, Messages, Reasoning, SystemPlace,
-};
+use unjinja_spec::{ArgumentsForm, CallIdForm, ContentForm, Functions, FunctionsForm, Messages, SystemPlace};
 
 use crate::support::{Failure, models, spec};
 
@@ -281,8 +279,8 @@ fn answers_may_have_to_be_json() -> Result<(), Failure> {
 
 #[test]
 fn thinking_is_switched() -> Result<(), Failure> {
-    let spec =
-        FormatSpec { reasoning: Reasoning { switch: "enable_thinking".into(), ..Reasoning::default() }, ..spec() };
+    let mut spec = crate::support::spec();
+    spec.reasoning.switch = "enable_thinking".into();
     let shown =
         |prepared: Prepared| (prepared.context.get("enable_thinking").cloned(), format!("{:?}", prepared.options));
     let says = |on: Option<bool>| {
@@ -333,10 +331,12 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
     );
     let offered: Value =
         usual.context["tools"].as_array().into_iter().flatten().map(|tool| tool["function"].clone()).collect();
-    let functions = |form, always| FormatSpec {
-        messages: Messages { functions: Functions { form, always }, ..Messages::default() },
-        ..spec()
+    let with = |messages: Messages| {
+        let mut spec = spec();
+        spec.messages = messages;
+        spec
     };
+    let functions = |form, always| with(Messages { functions: Functions { form, always }, ..Messages::default() });
     for (form, expected) in [
         (FunctionsForm::Unset, None),
         (FunctionsForm::List, Some(offered.clone())),
@@ -443,7 +443,9 @@ fn ids_go_on_where_the_conversation_ends() -> Result<(), Failure> {
         openai(json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "functions.f:0", "content": ""}]}))?;
     let named = Messages { ids: CallIdForm::Named, ..Messages::default() };
-    let mut ids = request.prepare(&FormatSpec { messages: named, ..spec() })?.call_ids;
+    let mut other = spec();
+    other.messages = named;
+    let mut ids = request.prepare(&other)?.call_ids;
     assert_eq!(ids.next("f", Some("functions.f:0")), "functions.f:1");
     let mut ids = anthropic(json!({}))?.prepare(&spec())?.call_ids;
     assert!(ids.next("f", None).starts_with("toolu_"));

@@ -68,7 +68,8 @@ fn no_part_of_a_prompt_is_taken_for_output() -> Result<(), Failure> {
             tried += 1;
             let place = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let message = model.parse("", &prepared.prompt(prompt.turn()).options);
-            let empty = Message { diagnostics: message.diagnostics.clone(), ..Message::default() };
+            let mut empty = Message::default();
+            empty.diagnostics.clone_from(&message.diagnostics);
             if message != empty {
                 problems.push(format!("{place}: {what}: {message:?} from {:?}", prompt.turn()));
             }

@@ -2,7 +2,6 @@
 
 use super::text::{escape_byte_into, plain_len};
 use super::{ARRAY, At, Progress, Scanner, is_space};
-use crate::readers::number::NumberPrefix;
 
 /// Completes the beginning of a JSON value, so that the result is valid JSON. Strings and brackets are closed; an
 /// unfinished escape, key or comma is dropped; a key without a value gets `null`; a literal or number is completed. An

@@ -118,15 +118,7 @@ pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) 
 /// What a reader makes of a call in a format that the language cannot express.
 fn sample(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec) -> Example {
     let (output, arguments) = calls::sample(spec);
-    let expected = Message {
-        tool_calls: vec![unjinja_runtime::ToolCall {
-            id: None,
-            name: "set_rules".to_owned(),
-            arguments: arguments.to_owned(),
-            complete: true,
-        }],
-        ..Message::default()
-    };
+    let expected = Message::new("", vec![unjinja_runtime::ToolCall::new("set_rules", arguments)]);
     let read = read(template, dialect, &spec.turn.assistant_start, &output, &[]);
     Example { output, in_pieces: false, expected, read }
 }
