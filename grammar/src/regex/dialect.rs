@@ -1,7 +1,7 @@
 //! What the dialects write differently.
 
 use super::error::Cause;
-use super::escape::{common, hex, property};
+use super::escape::{common, hex, number, property};
 use super::tree::{Item, Place};
 
 /// How regular expressions are written. A type and not a value, so that nothing is linked of a dialect that is not read.
@@ -63,11 +63,8 @@ fn unicode(rest: &str) -> Result<(Item, usize), Cause> {
         let (item, length) = hex(&rest[1..], digits.len())?;
         return Ok((item, length + 2));
     }
-    let unit = |from: usize| {
-        let digits = rest.get(from..from + 4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        u32::from_str_radix(digits?, 16).ok()
-    };
-    if let (Some(high @ 0xD800..0xDC00), Some("\\u"), Some(low @ 0xDC00..0xE000)) = (unit(0), rest.get(4..6), unit(6))
+    if let Some(high @ 0xD800..0xDC00) = number(rest, 4)
+        && let Some(low @ 0xDC00..0xE000) = rest.get(4..).and_then(|rest| number(rest.strip_prefix("\\u")?, 4))
         && let Some(character) = char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00))
     {
         return Ok((Item::Char(character), 10));

@@ -26,11 +26,16 @@ pub(super) fn common(letter: char, rest: &str) -> Result<(Item, usize), Cause> {
     Ok((item, 0))
 }
 
+/// The number that a text begins with, in this many hexadecimal digits.
+#[inline(never)]
+pub(super) fn number(text: &str, digits: usize) -> Option<u32> {
+    let digits = text.get(..digits).filter(|digits| !digits.is_empty())?;
+    digits.chars().try_fold(0_u32, |number, digit| Some(number.checked_mul(16)? + digit.to_digit(16)?))
+}
+
 /// A character by its number in hexadecimal digits.
 pub(super) fn hex(rest: &str, digits: usize) -> Result<(Item, usize), Cause> {
-    let hex = rest.get(..digits).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    let code = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok());
-    match code.and_then(char::from_u32) {
+    match number(rest, digits).and_then(char::from_u32) {
         Some(character) => Ok((Item::Char(character), digits)),
         None => Err(Cause::Wrong(match digits {
             2 => "2 hexadecimal digits of a character must follow",
@@ -45,8 +50,8 @@ pub(super) fn property(letter: char, rest: &str, and: Option<u8>) -> Result<(Ite
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || Some(byte) == and;
     match rest.strip_prefix('{').and_then(|inside| inside.split_once('}')) {
         Some((name, _)) if !name.is_empty() && name.bytes().all(is_name) => {
-            let length = name.len() + 2;
-            Ok((Item::Property(["\\", letter.encode_utf8(&mut [0; 4]), &rest[..length]].concat()), length))
+            let property = if letter == 'p' { Item::Property } else { Item::NotProperty };
+            Ok((property(name.to_owned()), name.len() + 2))
         }
         _ => Err(Cause::Wrong("the name of a property must follow in braces")),
     }

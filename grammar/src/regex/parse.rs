@@ -20,17 +20,15 @@ const DEEPEST: u32 = 40;
 /// assert_eq!(parse::<Ecma>(r"(\a)").map_err(|error| error.at), Err(1));
 /// ```
 pub fn parse<D: Dialect>(pattern: &str) -> Result<Node, SyntaxError> {
-    let mut parser = Parser { pattern, at: 0, depth: 0, names: Vec::new(), dialect: PhantomData::<D> };
+    let mut parser = Parser { pattern, rest: pattern, depth: 0, names: Vec::new(), dialect: PhantomData::<D> };
     let node = parser.choice()?;
-    match parser.at {
-        at if at == pattern.len() => Ok(node),
-        at => wrong(at, "this closing bracket has no opening one"),
-    }
+    if parser.rest.is_empty() { Ok(node) } else { wrong(parser.at(), "this closing bracket has no opening one") }
 }
 
 struct Parser<'p, D> {
     pattern: &'p str,
-    at: usize,
+    /// What is not read yet.
+    rest: &'p str,
     depth: u32,
     /// The names of the groups that were opened.
     names: Vec<&'p str>,
@@ -44,24 +42,34 @@ fn wrong<T>(at: usize, cause: &'static str) -> Result<T, SyntaxError> {
 }
 
 impl<'p, D: Dialect> Parser<'p, D> {
-    fn rest(&self) -> &'p str {
-        &self.pattern[self.at..]
+    /// The offset of what is not read yet.
+    fn at(&self) -> usize {
+        self.pattern.len() - self.rest.len()
     }
 
     fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        self.rest.chars().next()
     }
 
+    // Not inlined, like the next functions: they are called from many places.
+    #[inline(never)]
     fn next(&mut self) -> Option<char> {
-        let next = self.peek()?;
-        self.at += next.len_utf8();
-        Some(next)
+        let mut rest = self.rest.chars();
+        let next = rest.next();
+        self.rest = rest.as_str();
+        next
     }
 
+    #[inline(never)]
     fn take(&mut self, text: &str) -> bool {
-        let is_there = self.rest().starts_with(text);
-        self.at += if is_there { text.len() } else { 0 };
-        is_there
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    #[inline(never)]
+    fn skip(&mut self, length: usize) {
+        self.rest = self.rest.get(length..).unwrap_or_default();
     }
 
     fn choice(&mut self) -> Parsed {
@@ -77,7 +85,7 @@ impl<'p, D: Dialect> Parser<'p, D> {
         loop {
             match self.peek() {
                 None | Some('|' | ')') => break,
-                Some('*' | '+' | '?') => return wrong(self.at, "there is nothing to repeat"),
+                Some('*' | '+' | '?') => return wrong(self.at(), "there is nothing to repeat"),
                 _ => {}
             }
             if D::IS_PYTHON {
@@ -97,25 +105,25 @@ impl<'p, D: Dialect> Parser<'p, D> {
     }
 
     fn comment(&mut self) -> Result<bool, SyntaxError> {
-        let at = self.at;
+        let at = self.at();
         if !self.take("(?#") {
             return Ok(false);
         }
-        let Some(end) = self.rest().find(')') else { return wrong(at, "this comment is not closed") };
-        self.at += end + 1;
+        let Some(end) = self.rest.find(')') else { return wrong(at, "this comment is not closed") };
+        self.skip(end + 1);
         Ok(true)
     }
 
     /// What follows `(?i)`. It must be at the start of the pattern: elsewhere its reach depends on the version of the module.
     fn ignoring_case(&mut self) -> Parsed {
-        if self.at != "(?i)".len() {
-            return wrong(self.at, "flags must be at the start of the pattern");
+        if self.at() != "(?i)".len() {
+            return wrong(self.at(), "flags must be at the start of the pattern");
         }
         Ok(Node::IgnoreCase(Box::new(self.choice()?)))
     }
 
     fn atom(&mut self) -> Parsed {
-        let at = self.at;
+        let at = self.at();
         let Some(next) = self.next() else { return wrong(at, "the pattern ends too early") };
         Ok(match next {
             '.' => Node::Any,
@@ -124,7 +132,7 @@ impl<'p, D: Dialect> Parser<'p, D> {
             '(' => return self.group(at),
             '[' => Node::Set(self.set(at)?),
             '\\' => return self.escape(at),
-            '{' if D::IS_PYTHON && is_fuzzy(&self.pattern[..at], self.rest()) => {
+            '{' if D::IS_PYTHON && is_fuzzy(&self.pattern[..at], self.rest) => {
                 return wrong(at, "fuzzy matching is not supported");
             }
             other => Node::Char(other),
@@ -181,11 +189,11 @@ impl<'p, D: Dialect> Parser<'p, D> {
             return Ok(Node::Atomic(self.boxed()?));
         }
         if self.take("P=") {
-            let name = self.rest().split(')').next().unwrap_or_default();
+            let name = self.rest.split(')').next().unwrap_or_default();
             if !self.names.contains(&name) {
                 return Err(SyntaxError { cause: Cause::UnknownGroup(name.to_owned()), at });
             }
-            self.at += name.len();
+            self.skip(name.len());
             return Ok(Node::Same(name.to_owned()));
         }
         wrong(
@@ -202,7 +210,7 @@ impl<'p, D: Dialect> Parser<'p, D> {
 
     fn name(&mut self, at: usize) -> Result<&'p str, SyntaxError> {
         const WRONG: &str = "the name of a group consists of letters, digits and `_`, and `>` follows it";
-        let Some((name, _)) = self.rest().split_once('>') else { return wrong(at, WRONG) };
+        let Some((name, _)) = self.rest.split_once('>') else { return wrong(at, WRONG) };
         if D::IS_PYTHON {
             let is_name = name.chars().all(|char| char.is_alphanumeric() || char == '_');
             if !is_name || name.is_empty() || name.starts_with(char::is_numeric) {
@@ -213,13 +221,13 @@ impl<'p, D: Dialect> Parser<'p, D> {
             }
             self.names.push(name);
         }
-        self.at += name.len() + 1;
+        self.skip(name.len() + 1);
         Ok(name)
     }
 
     /// A part with its quantifier, if one follows.
     fn repeated(&mut self, part: Node) -> Parsed {
-        let at = self.at;
+        let at = self.at();
         let Some((least, most)) = self.quantifier()? else { return Ok(part) };
         if matches!(part, Node::Place(_) | Node::Look { .. }) {
             return wrong(at, "repeating a condition is not supported");
@@ -231,7 +239,7 @@ impl<'p, D: Dialect> Parser<'p, D> {
         } else {
             Greed::Greedy
         };
-        let again = self.at;
+        let again = self.at();
         if self.quantifier()?.is_some() {
             return wrong(again, "a part can be repeated only once");
         }
@@ -244,8 +252,8 @@ impl<'p, D: Dialect> Parser<'p, D> {
                 return Ok(Some(counts));
             }
         }
-        let at = self.at;
-        let Some((inside, _)) = self.rest().strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
+        let at = self.at();
+        let Some((inside, _)) = self.rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
             return Ok(None);
         };
         let (least, most) = inside.split_once(',').unwrap_or((inside, inside));
@@ -264,25 +272,25 @@ impl<'p, D: Dialect> Parser<'p, D> {
         if most.is_some_and(|most| most < least) {
             return wrong(at, "the largest number of repetitions is below the smallest");
         }
-        self.at += inside.len() + 2;
+        self.skip(inside.len() + 2);
         Ok(Some((least, most)))
     }
 
     /// The set whose opening bracket, at `open`, is taken.
     fn set(&mut self, open: usize) -> Result<Set, SyntaxError> {
         let negated = self.take("^");
-        let first = self.at;
+        let first = self.at();
         let mut items = Vec::new();
         loop {
-            let at = self.at;
+            let at = self.at();
             if (D::HAS_EMPTY_SETS || at > first) && self.take("]") {
                 return Ok(Set { negated, items });
             }
-            if D::IS_PYTHON && self.rest().starts_with("[:") {
+            if D::IS_PYTHON && self.rest.starts_with("[:") {
                 return wrong(at, "a class of POSIX is not supported");
             }
             let low = self.set_item(open)?;
-            let is_range = self.rest().strip_prefix('-').is_some_and(|rest| !rest.is_empty() && !rest.starts_with(']'));
+            let is_range = self.rest.strip_prefix('-').is_some_and(|rest| !rest.is_empty() && !rest.starts_with(']'));
             let Item::Char(from) = low else {
                 if is_range && !D::HAS_LOOSE_HYPHENS {
                     return wrong(at, "a range begins with a character");
@@ -295,7 +303,7 @@ impl<'p, D: Dialect> Parser<'p, D> {
                 continue;
             }
             self.take("-");
-            let end = self.at;
+            let end = self.at();
             match self.set_item(open)? {
                 Item::Char(to) if from <= to => items.push(Item::Range(from, to)),
                 Item::Char(_) => return wrong(at, "the range ends before it begins"),
@@ -306,7 +314,7 @@ impl<'p, D: Dialect> Parser<'p, D> {
     }
 
     fn set_item(&mut self, open: usize) -> Result<Item, SyntaxError> {
-        let at = self.at;
+        let at = self.at();
         match self.next() {
             None => wrong(open, "this set is not closed"),
             Some('\\') if self.take("b") => Ok(Item::Char('\u{8}')),
@@ -341,9 +349,9 @@ impl<'p, D: Dialect> Parser<'p, D> {
     /// The characters of an escape whose backslash, at `at`, is taken. Places and references are not read here.
     fn escaped(&mut self, at: usize) -> Result<Item, SyntaxError> {
         let Some(letter) = self.next() else { return wrong(at, "a backslash ends the pattern") };
-        match D::escape(letter, self.rest()) {
+        match D::escape(letter, self.rest) {
             Ok((item, length)) => {
-                self.at += length;
+                self.skip(length);
                 Ok(item)
             }
             Err(cause) => Err(SyntaxError { cause, at }),

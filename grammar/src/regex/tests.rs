@@ -124,7 +124,7 @@ fn what_a_pattern_means() {
             ],
         ),
     );
-    both(r"\P{Lu}", set(false, &[Item::Property(r"\P{Lu}".to_owned())]));
+    both(r"\P{Lu}", set(false, &[Item::NotProperty("Lu".to_owned())]));
     assert_eq!(parse::<Ecma>("$"), Ok(Node::Place(Place::End)));
     assert_eq!(parse::<Python>("$"), Ok(Node::Place(Place::LastLine)));
     assert_eq!(parse::<Ecma>("a{,3}"), Ok(Node::text("a{,3}")));

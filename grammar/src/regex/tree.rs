@@ -91,8 +91,10 @@ pub enum Item {
     Named(Named),
     /// All characters but these.
     NotNamed(Named),
-    /// A property of Unicode, with its backslash: `\p{Lu}`.
+    /// The characters with a property of Unicode: `\p{Lu}`.
     Property(String),
+    /// All characters but these: `\P{Lu}`.
+    NotProperty(String),
 }
 
 /// Characters that have a name. Each dialect has its own.

@@ -50,7 +50,12 @@ impl Node {
 }
 
 fn all(parts: &[Syntax]) -> Result<Vec<Node>, Why> {
-    parts.iter().map(Node::of).collect()
+    // Not collected: that takes more code.
+    let mut nodes = Vec::with_capacity(parts.len());
+    for part in parts {
+        nodes.push(Node::of(part)?);
+    }
+    Ok(nodes)
 }
 
 fn class(set: &Set) -> Result<Class, Why> {
@@ -61,7 +66,7 @@ fn class(set: &Set) -> Result<Class, Why> {
             Item::Range(first, last) => ranges.push((*first, *last)),
             Item::Named(named) => ranges.extend(self::named(*named).positive()),
             Item::NotNamed(named) => ranges.extend(self::named(*named).negate().positive()),
-            Item::Property(_) => return Err("Unicode properties are not supported"),
+            Item::Property(_) | Item::NotProperty(_) => return Err("Unicode properties are not supported"),
         }
     }
     let class = Class::ranges(&ranges);

@@ -139,7 +139,8 @@ fn write_set(set: &Set, out: &mut String) {
             Item::NotNamed(Named::Digit) => out.push_str("\\D"),
             Item::NotNamed(Named::Space) => out.push_str("\\S"),
             Item::NotNamed(Named::Word) => out.push_str("\\W"),
-            Item::Property(property) => out.push_str(property),
+            Item::Property(name) => out.push_str(&format!("\\p{{{name}}}")),
+            Item::NotProperty(name) => out.push_str(&format!("\\P{{{name}}}")),
         }
     }
     out.push(']');
