@@ -35,7 +35,7 @@ use std::cell::OnceCell;
 use std::fmt;
 
 use serde_json::Value;
-use unjinja_runtime::References;
+use unjinja_runtime::schema::{Document, MAX_SCHEMAS, References, Walk};
 
 use super::{Builder, Expr, Part, RuleId};
 use crate::small::{self, List, Map, Set};
@@ -49,10 +49,6 @@ pub(crate) use string::raw_string;
 pub(crate) use table::{ALTERNATIVES, ANYTHING, Alternative, ArrayRule, Limit, Magnitude, NodeId, Table};
 pub(crate) use types::{ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING};
 
-/// The maximum number of schemas that are compiled.
-const BUDGET: usize = 20_000;
-/// The maximum depth of nested schemas.
-const DEPTH: usize = 64;
 /// The maximum number of reports.
 const REPORTS: usize = 1000;
 
@@ -176,7 +172,7 @@ impl fmt::Debug for Special {
 /// Makes a string between quote tokens whose length is limited.
 pub(crate) type RawString = for<'a, 's, 'b> fn(&'a mut Schemas<'s, 'b>, &str, Count, Option<&'s Value>) -> Expr;
 
-/// A combination of conditions: still being compiled (with the rule that stands for it, if it occurred inside itself),
+/// A combination of conditions: still being compiled (with its rule, if it occurred inside itself),
 /// or finished.
 #[derive(Clone, Debug)]
 enum Known<'s> {
@@ -217,16 +213,16 @@ impl<'s, 'b> Schemas<'s, 'b> {
             root,
             known: Map::new(),
             references: OnceCell::new(),
-            budget: BUDGET,
+            budget: MAX_SCHEMAS,
             depth: 0,
             reports: Vec::new(),
             special,
         }
     }
 
-    /// The schema that a reference names, if the document has it.
-    fn target(&self, reference: &str) -> Option<&'s Value> {
-        self.references.get_or_init(|| References::of(self.root)).target(self.root, reference)
+    /// The document in which references are looked up.
+    fn document(&self) -> Document<'s, '_> {
+        Document::new(self.root, self.references.get_or_init(|| References::of(self.root)))
     }
 
     /// The values that a schema of the document allows.
@@ -278,40 +274,15 @@ impl<'s, 'b> Schemas<'s, 'b> {
 /// The position of each of these values in a document: the number of values before it, and its JSON pointer.
 fn paths<'s>(root: &'s Value, wanted: Vec<&'s Value>) -> Map<*const Value, (usize, String)> {
     let wanted: Set<*const Value> = wanted.into_iter().map(std::ptr::from_ref).collect();
-    let mut found = Map::new();
-    // Values still to visit, each with the index of its parent and its own name. The parents are kept to build the
-    // pointers.
-    let mut seen: Vec<(usize, String)> = Vec::new();
-    let mut pending = vec![(root, 0, String::new())];
-    while let Some((value, parent, name)) = pending.pop() {
-        if found.len() == wanted.len() {
-            break;
-        }
-        let number = seen.len();
+    let (mut found, mut walk, mut before) = (Map::new(), Walk::through(root), 0);
+    while found.len() < wanted.len()
+        && let Some((value, number)) = walk.next()
+    {
         if wanted.contains(&std::ptr::from_ref(value)) {
-            let mut names = vec![name.as_str()];
-            let mut at = parent;
-            while at > 0 {
-                let (above, name) = &seen[at];
-                names.push(name);
-                at = *above;
-            }
-            let path = names.iter().rev().filter(|_| number > 0);
-            let path: String = path.map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect();
-            found.insert(std::ptr::from_ref(value), (number, path));
+            found.insert(std::ptr::from_ref(value), (before, walk.pointer(number)));
         }
-        seen.push((parent, name));
-        match value {
-            Value::Array(items) => {
-                pending.extend(items.iter().enumerate().rev().map(|(at, item)| (item, number, at.to_string())));
-            }
-            Value::Object(members) => {
-                pending.extend(
-                    small::members(members).into_iter().rev().map(|(name, member)| (member, number, name.clone())),
-                );
-            }
-            _ => {}
-        }
+        walk.enter(value, number, &[]);
+        before += 1;
     }
     found
 }

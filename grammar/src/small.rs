@@ -6,7 +6,8 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-pub(crate) use unjinja_runtime::abi_3::{member, members, places, sort_by};
+pub(crate) use unjinja_runtime::abi_3::{places, sort_by};
+pub(crate) use unjinja_runtime::schema::{member, members};
 
 /// Sorts. Equal items keep their order.
 pub(crate) fn sort<T: Ord>(items: &mut [T]) {

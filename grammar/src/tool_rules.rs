@@ -2,7 +2,8 @@
 //! This file reads schemas and makes no rules.
 
 use serde_json::Value;
-use unjinja_runtime::{References, Tool, Tools, Types};
+use unjinja_runtime::schema::{Document, References, Role};
+use unjinja_runtime::{Tool, Tools, Types};
 
 use super::key_order::Sorting;
 use super::values::schema_of;
@@ -16,7 +17,7 @@ const NOT_OWN: Written = 1 << 31;
 /// With [`Order::Schema`]: the arguments so far are not in the order in which the template sorts them.
 const NOT_SORTED: Written = 1 << 30;
 
-/// Up to so many arguments may come in any order, each once. Each subset needs a rule.
+/// The maximum number of arguments that may come in any order, each once. Each subset needs a rule.
 const MAX_FREE_ORDER: usize = 4;
 
 /// A tool, as the grammar sees it.
@@ -58,16 +59,15 @@ pub(super) enum Order {
 
 impl ToolRules {
     pub(super) fn new(tools: &Tools, tool: &Tool, sorting: Option<&dyn Sorting>) -> Self {
-        let mut found = NamedArguments::default();
         let references = References::of(&tool.parameters);
-        found.collect((&tool.parameters, &references), &tool.parameters, 0);
+        let found = NamedArguments::of(Document::new(&tool.parameters, &references), &tool.parameters);
         let properties: Vec<Property> = found
             .properties
             .into_iter()
-            .map(|(name, schema)| Property {
-                types: tools.argument_types(&tool.name, &name),
+            .map(|Named { name, schema, .. }| Property {
+                types: tools.argument_types(&tool.name, name),
                 required: found.required.contains(&name),
-                name,
+                name: name.to_owned(),
                 schema,
             })
             .list();
@@ -129,9 +129,9 @@ impl ToolRules {
         }
     }
 
-    /// The schema that the `$ref` of one of the tool's schemas names.
-    pub(super) fn referred(&self, schema: &Value) -> Option<&Value> {
-        referred((&self.parameters, &self.references), schema)
+    /// The schema of the arguments, in which references are looked up.
+    pub(super) fn document(&self) -> Document<'_, '_> {
+        Document::new(&self.parameters, &self.references)
     }
 
     pub(super) fn has_required(&self) -> bool {
@@ -145,51 +145,56 @@ fn bit(written: Written, at: usize) -> Option<Written> {
 
 /// The arguments that a schema names.
 #[derive(Default)]
-struct NamedArguments {
-    properties: Vec<(String, Value)>,
-    required: Vec<String>,
+struct NamedArguments<'s> {
+    properties: Vec<Named<'s>>,
+    required: Vec<&'s str>,
     closed: bool,
 }
 
-/// References and combinations of schemas are followed at most so deep.
-const DEPTH: usize = 16;
+/// An argument that a schema names.
+struct Named<'s> {
+    name: &'s str,
+    schema: Value,
+    /// Whether `schema` holds always, and not only in an alternative.
+    role: Role,
+}
 
-impl NamedArguments {
-    fn collect(&mut self, document: Document<'_>, schema: &Value, depth: usize) {
-        if depth > DEPTH {
-            return;
-        }
-        for (name, schema) in
-            schema.get("properties").and_then(Value::as_object).map(small::members).unwrap_or_default()
-        {
-            if !self.properties.iter().any(|(known, _)| known == name) {
-                self.properties.push((name.clone(), schema.clone()));
+impl<'s> NamedArguments<'s> {
+    fn of(document: Document<'s, '_>, schema: &'s Value) -> Self {
+        let mut found = Self::default();
+        let mut parts = document.parts(schema);
+        for part in &mut parts {
+            if let Some(Value::Object(properties)) = small::member(part.schema, "properties") {
+                small::members(properties).into_iter().for_each(|(name, schema)| found.add(name, schema, part.role));
+            }
+            // Arguments that only some alternatives name are optional.
+            if part.role == Role::Always {
+                let required = small::member(part.schema, "required").and_then(Value::as_array).into_iter().flatten();
+                found.required.extend(required.filter_map(Value::as_str));
+                found.closed |= small::member(part.schema, "additionalProperties") == Some(&Value::Bool(false));
             }
         }
-        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-        self.required.extend(required.filter_map(Value::as_str).map(str::to_owned));
-        self.closed |= schema.get("additionalProperties") == Some(&Value::Bool(false));
-        if let Some(target) = referred(document, schema) {
-            self.collect(document, target, depth + 1);
-        }
-        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            self.collect(document, part, depth + 1);
-        }
-        // Arguments that only some alternatives name are optional.
-        for key in ["anyOf", "oneOf"] {
-            for part in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
-                let mut inner = Self::default();
-                inner.collect(document, part, depth + 1);
-                for (name, schema) in inner.properties {
-                    match self.properties.iter_mut().find(|(known, _)| *known == name) {
-                        Some((_, known)) if *known != schema => {
-                            *known = schema_of("anyOf", vec![known.take(), schema].into());
-                        }
-                        Some(_) => {}
-                        None => self.properties.push((name, schema)),
-                    }
-                }
+        // Missing schemas may name further arguments.
+        found.closed &= !parts.is_cut_short();
+        found
+    }
+
+    /// Adds what one schema says about an argument.
+    fn add(&mut self, name: &'s str, schema: &Value, role: Role) {
+        let Some(known) = self.properties.iter_mut().find(|known| known.name == name) else {
+            return self.properties.push(Named { name, schema: schema.clone(), role });
+        };
+        let join = |known: &mut Named<'_>, keyword| {
+            if known.schema != *schema {
+                known.schema = schema_of(keyword, vec![known.schema.take(), schema.clone()].into());
             }
+        };
+        match (known.role, role) {
+            (Role::Always, Role::Always) => join(known, "allOf"),
+            (Role::Alternative, Role::Alternative) => join(known, "anyOf"),
+            // What holds always is all that is certain.
+            (Role::Alternative, Role::Always) => *known = Named { name, schema: schema.clone(), role },
+            (Role::Always, Role::Alternative) => {}
         }
     }
 }
@@ -206,10 +211,55 @@ pub(super) fn arguments_schema(tool: &Tool) -> Value {
     parameters
 }
 
-/// A schema with its references.
-type Document<'s> = (&'s Value, &'s References);
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-/// The schema that the `$ref` of a schema names, if it is in the same document.
-fn referred<'s>((root, references): Document<'s>, schema: &Value) -> Option<&'s Value> {
-    references.target(root, schema.get("$ref")?.as_str()?)
+    use super::*;
+
+    fn rules(parameters: Value) -> ToolRules {
+        let tools = Tools::new(vec![Tool::new("f", parameters)]).unwrap_or_default();
+        let tool = tools.iter().next().unwrap_or_else(|| unreachable!("one tool"));
+        ToolRules::new(&tools, tool, None)
+    }
+
+    #[test]
+    fn the_arguments_are_those_that_the_parser_knows() {
+        let rules = rules(json!({
+            "properties": {"a": {"type": "integer"}, "b": {}},
+            "required": ["a"],
+            "allOf": [{"properties": {"a": {"maximum": 5}}, "additionalProperties": false}, {"$dynamicRef": "#more"}],
+            "anyOf": [{"properties": {"a": {"minimum": 1}, "d": {"const": 1}}, "required": ["d"]},
+                {"properties": {"d": {"const": 2}}}],
+            "then": {"properties": {"e": {"type": "null"}}},
+            "$defs": {"m": {"$dynamicAnchor": "more", "properties": {"c": {"type": "string"}}, "required": ["c"]}},
+        }));
+        let found: Vec<(&str, Value, bool)> = rules
+            .properties
+            .iter()
+            .map(|property| (property.name.as_str(), property.schema.clone(), property.required))
+            .collect();
+        let expected = [
+            ("a", json!({"allOf": [{"type": "integer"}, {"maximum": 5}]}), true),
+            ("b", json!({}), false),
+            ("c", json!({"type": "string"}), true),
+            ("d", json!({"anyOf": [{"const": 1}, {"const": 2}]}), false),
+            ("e", json!({"type": "null"}), false),
+        ];
+        assert_eq!(found, expected);
+        assert!(!rules.open);
+    }
+
+    /// Forty schemas, each of which names the next one three times.
+    #[test]
+    fn what_is_named_often_is_read_once() {
+        let mut defs = serde_json::Map::new();
+        for at in 0..40 {
+            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+            let name = format!("p{at}");
+            defs.insert(format!("d{at}"), json!({"anyOf": [next, next, next], "properties": {name: {"enum": []}}}));
+        }
+        let rules = rules(json!({"$ref": "#/$defs/d0", "$defs": defs}));
+        assert_eq!(rules.properties.len(), 40);
+    }
 }

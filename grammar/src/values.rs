@@ -1,6 +1,7 @@
 //! Values of arguments in the syntax of a format: any value, or values that fit a schema.
 
 use serde_json::{Map, Value};
+use unjinja_runtime::schema::extend_pointer;
 
 use super::escaped::Escaped;
 use super::schema::{self, Count, SchemaError, Schemas, Special};
@@ -120,7 +121,7 @@ impl Values {
 
     /// Reports keywords that are not checked for raw text.
     pub(super) fn note_text(&mut self, tool: &str, property: &str, keywords: &[(&str, &str)]) {
-        let path = format!("/properties/{}", property.replace('~', "~0").replace('/', "~1"));
+        let path = property_path(property);
         for (keyword, why) in keywords {
             self.note(tool, &path, keyword, why);
         }
@@ -148,6 +149,13 @@ pub(super) fn schema_of(keyword: &str, value: Value) -> Value {
     let mut members = Map::new();
     members.insert(keyword.to_owned(), value);
     Value::Object(members)
+}
+
+/// The path of an argument in the schema of a tool.
+pub(super) fn property_path(name: &str) -> String {
+    let mut path = "/properties".to_owned();
+    extend_pointer(&mut path, name);
+    path
 }
 
 /// The schema of all JSON types but strings.

@@ -11,6 +11,8 @@ mod message;
 mod options;
 mod program;
 mod readers;
+#[doc(hidden)]
+pub mod schema;
 mod sorting;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -49,8 +51,6 @@ pub mod abi_3 {
     pub use crate::message::Channel;
     pub use crate::program::*;
     pub use crate::sorting::{places, sort_by};
-    pub use crate::tools::members::{member, members};
-    pub use crate::tools::schema::{declared, type_of};
 
     /// What generated types of tools are made with.
     #[cfg(feature = "types")]

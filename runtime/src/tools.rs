@@ -5,18 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::schema::{Arguments, member};
 use crate::sorting::order;
-use members::member;
 
-pub(crate) mod members;
-mod place;
-mod references;
-pub(crate) mod schema;
-mod types;
-
-pub(crate) use place::SchemaPlace;
-pub use references::References;
-pub use types::Types;
+#[cfg(test)]
+pub(crate) use crate::schema::References;
+pub(crate) use crate::schema::SchemaPlace;
+pub use crate::schema::Types;
 
 /// The tools that a request offers. Cheap to clone.
 ///
@@ -41,7 +36,7 @@ struct Inner {
     tools: Vec<Tool>,
     /// The positions in `tools` and `arguments`, ordered by name.
     by_name: Vec<usize>,
-    arguments: Vec<schema::Arguments>,
+    arguments: Vec<Arguments>,
     /// Tools that have name and schema of an earlier one, by position.
     repeated: Vec<usize>,
 }
@@ -168,7 +163,7 @@ impl Tools {
             return Err(ToolsError { problems });
         }
         by_name.retain(|at| !repeated.contains(at));
-        let arguments = tools.iter().map(|tool| schema::Arguments::of(&tool.parameters)).collect();
+        let arguments = tools.iter().map(|tool| Arguments::of(&tool.parameters)).collect();
         Ok(Self { inner: Arc::new(Inner { tools, by_name, arguments, repeated }) })
     }
 

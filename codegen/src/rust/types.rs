@@ -3,7 +3,6 @@
 //! each schema in the simple forms that it reads reliably, and gives every type its name.
 
 mod error;
-mod merge;
 mod names;
 mod pointer;
 mod print;

@@ -8,19 +8,17 @@
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
+use unjinja_runtime::schema::{MAX_DEPTH, reference_keyword};
 
 use super::condition::Condition;
 use super::types::{ANY, OBJECT, types_of};
 use super::{Impossible, Outcome, Schemas, impossible};
 use crate::small::{self, List, Set};
 
-/// Several divisions may multiply to at most so many alternatives.
+/// The maximum number of alternatives to which several divisions may multiply.
 const ALTERNATIVES: usize = 64;
-/// One division may have at most so many alternatives.
+/// The maximum number of alternatives of one division.
 const ALTERNATIVES_OF_ONE: usize = 5000;
-
-/// At most so many schemas may lead to each other by references and combinations alone.
-const CHAIN: usize = 500;
 
 /// The schemas through which a condition was reached, and whether a division lies between.
 #[derive(Debug)]
@@ -151,7 +149,7 @@ impl<'s> Schemas<'s, '_> {
                 }
                 continue;
             }
-            if self.budget == 0 || from.as_ref().is_some_and(|from| from.depth > CHAIN) {
+            if self.budget == 0 || from.as_ref().is_some_and(|from| from.depth >= MAX_DEPTH) {
                 self.report(
                     Some(schema),
                     "schema",
@@ -180,17 +178,14 @@ impl<'s> Schemas<'s, '_> {
         };
         let mut join = Vec::new();
         for (keyword, value) in small::members(keywords) {
+            if let Some(keyword) = reference_keyword(keyword) {
+                match self.document().reference(keyword, value).target {
+                    Some(target) => join.push(Condition::Schema(target)),
+                    None => self.report(Some(schema), keyword, "there is no such schema in this document"),
+                }
+                continue;
+            }
             match (keyword.as_str(), value) {
-                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(name)) => match self.target(name) {
-                    Some(target) => {
-                        if keyword == "$dynamicRef" && !name.starts_with("#/") {
-                            self.report(Some(schema), "$dynamicRef", "dynamic references are not supported");
-                        } else {
-                            join.push(Condition::Schema(target));
-                        }
-                    }
-                    None => self.report(Some(schema), "$ref", "there is no such schema in this document"),
-                },
                 ("allOf", Value::Array(parts)) => join.extend(parts.iter().map(Condition::Schema)),
                 ("anyOf", Value::Array(parts)) => {
                     divide("anyOf", parts.iter().map(|part| vec![Condition::Schema(part)]).list());
@@ -242,7 +237,7 @@ impl<'s> Schemas<'s, '_> {
             Value::Object(keywords) => keywords,
             _ => return impossible(Some(schema), "`not` excludes every value"),
         };
-        if self.budget == 0 || from.as_ref().is_some_and(|from| from.depth > CHAIN) {
+        if self.budget == 0 || from.as_ref().is_some_and(|from| from.depth >= MAX_DEPTH) {
             self.report(Some(schema), "not", "the schema is too large or nested too deeply; this part is not checked");
             return Ok(());
         }

@@ -10,7 +10,7 @@ use super::types::ARRAY;
 use super::{Outcome, Schemas, impossible, json};
 use crate::small::List as _;
 
-/// At most so many items have schemas of their own.
+/// The maximum number of items that have schemas of their own.
 const OWN: usize = 2000;
 
 impl<'s> Schemas<'s, '_> {
@@ -98,7 +98,7 @@ impl<'s> Schemas<'s, '_> {
         count: Count,
         rest: Option<Expr>,
     ) -> Outcome<'s, Option<Expr>> {
-        /// The matching item is written at most so many times.
+        /// The maximum number of times that the matching item is written.
         const TIMES: u32 = 50;
         let mut all = constraints.arrays.iter().copied().filter(|schema| schema.get("contains").is_some());
         let (Some(schema), Some(rest)) = (all.next(), rest) else { return Ok(None) };

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::small::List as _;
 use serde_json::{Number, Value};
 
-/// A bound may have at most so many digits before and after its point.
+/// The maximum number of digits of a bound before and after its point.
 const DIGITS: usize = 40;
 /// A decimal number: the digits before and after the point, without leading and trailing zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]

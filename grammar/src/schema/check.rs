@@ -3,11 +3,12 @@
 //! The answer is yes, no or unknown. Yes and no are always certain.
 
 use serde_json::{Map, Value};
+use unjinja_runtime::schema::{MAX_DEPTH, reference_keyword};
 
 use super::bounds::Decimal;
 use super::regex::Regex;
 use super::types::{type_bits, types_of};
-use super::{DEPTH, Schemas, format};
+use super::{Schemas, format};
 use crate::small::{self, List};
 
 /// Whether something holds; `None` if that is not known.
@@ -32,12 +33,12 @@ fn or(one: Known, other: Known) -> Known {
 
 /// Whether two values are certainly equal. Numbers are compared by value.
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
-    same(one, other, DEPTH) == Some(true)
+    same(one, other, MAX_DEPTH) == Some(true)
 }
 
 /// Whether two values may be equal.
 pub(super) fn may_be_equal(one: &Value, other: &Value) -> bool {
-    same(one, other, DEPTH) != Some(false)
+    same(one, other, MAX_DEPTH) != Some(false)
 }
 
 fn same(one: &Value, other: &Value, depth: usize) -> Known {
@@ -69,7 +70,7 @@ impl Schemas<'_, '_> {
             Value::Object(keywords) => keywords,
             _ => return None,
         };
-        if self.depth >= DEPTH || self.budget == 0 {
+        if self.depth >= MAX_DEPTH || self.budget == 0 {
             return None;
         }
         self.depth += 1;
@@ -86,19 +87,20 @@ impl Schemas<'_, '_> {
     }
 
     fn keyword(&mut self, value: &Value, keywords: &Map<String, Value>, keyword: &str, argument: &Value) -> Known {
+        if let Some(keyword) = reference_keyword(keyword) {
+            let target = self.document().reference(keyword, argument).target?;
+            return self.fits(value, target);
+        }
+        let nullable = value.is_null() && small::member(keywords, "nullable") == Some(&Value::Bool(true));
         match keyword {
-            "type" => {
-                let nullable = small::member(keywords, "nullable") == Some(&Value::Bool(true)) && value.is_null();
-                types_of(argument).map(|types| nullable || types & type_bits(value) != 0)
-            }
+            "type" => types_of(argument).map(|types| nullable || types & type_bits(value) != 0),
             "enum" => {
-                let nullable = small::member(keywords, "nullable") == Some(&Value::Bool(true)) && value.is_null();
                 self.budget = self.budget.saturating_sub(argument.as_array().map_or(0, Vec::len) / 16);
                 let any =
-                    |values: &Vec<Value>| values.iter().map(|one| same(value, one, DEPTH)).fold(Some(nullable), or);
+                    |values: &Vec<Value>| values.iter().map(|one| same(value, one, MAX_DEPTH)).fold(Some(nullable), or);
                 argument.as_array().and_then(any)
             }
-            "const" => same(value, argument, DEPTH),
+            "const" => or(Some(nullable), same(value, argument, MAX_DEPTH)),
             "allOf" => self.each(value, argument)?.into_iter().fold(Some(true), and),
             "anyOf" => self.each(value, argument)?.into_iter().fold(Some(false), or),
             "oneOf" => {
@@ -121,10 +123,6 @@ impl Schemas<'_, '_> {
                     Some(false) => other,
                     None => and(then, other).filter(|fits| *fits),
                 }
-            }
-            "$ref" => {
-                let target = argument.as_str().and_then(|name| self.target(name))?;
-                self.fits(value, target)
             }
             "then" | "else" | "nullable" | "title" | "description" | "$comment" | "default" | "examples" | "$defs"
             | "definitions" | "deprecated" | "readOnly" | "writeOnly" | "$schema" | "$id" | "$anchor" => Some(true),

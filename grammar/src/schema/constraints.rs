@@ -212,7 +212,7 @@ impl<'s> Schemas<'s, '_> {
         constraints: &mut Constraints<'s>,
     ) {
         let Value::Number(number) = value else {
-            // In older drafts this keyword is a boolean beside `minimum` or `maximum`; it is read there.
+            // In older drafts this keyword is a boolean next to `minimum` or `maximum`; it is read there.
             return;
         };
         let (side, lower, older) = match keyword {

@@ -124,7 +124,7 @@ pub(super) fn string(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// The characters of a key without quotes: the first one, and the others. White space may stand between them.
+/// The characters of a key without quotes: the first one, and the others. White space may be between them.
 fn bare(stop: char) -> [Class; 2] {
     let none = [('\0', ' '), (':', ':'), ('}', '}'), ('\u{7f}', '\u{7f}')];
     let begins = ['{', '[', ']', ',', '"', stop].map(|char| (char, char));

@@ -1,15 +1,18 @@
 //! Whether the alternatives of a `oneOf` exclude each other. If they do, it means the same as `anyOf`, which a grammar can
 //! express.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+use unjinja_runtime::schema::Part;
 
 use super::Schemas;
 use super::check::may_be_equal;
 use super::types::{ANY, OBJECT, types_of};
 use crate::small::{self, List};
 
-/// At most so many alternatives are compared with each other.
+/// The maximum number of alternatives that are compared with each other.
 const COMPARED: usize = 64;
+/// The maximum number of schemas that are read for one alternative.
+const READ: usize = 8;
 
 impl<'s> Schemas<'s, '_> {
     /// Whether no value fits two of these schemas. This is decided by their types, constants and required properties
@@ -23,29 +26,19 @@ impl<'s> Schemas<'s, '_> {
     }
 
     fn mark(&mut self, types: u8, schema: &'s Value) -> Mark<'s> {
-        let mut schema = schema;
+        let types = if schema == &Value::Bool(false) { 0 } else { types };
         let mut mark = Mark { types, values: None, properties: Vec::new() };
-        // Follows a chain of references. Other ways to combine schemas are not examined.
-        for _ in 0..8 {
-            let Value::Object(keywords) = schema else {
-                mark.types = if schema == &Value::Bool(false) { 0 } else { mark.types };
-                return mark;
-            };
+        for Part { schema: keywords, .. } in self.document().conjuncts(schema).take(READ) {
             mark.types &= small::member(keywords, "type").and_then(types_of).unwrap_or(ANY);
-            mark.values = mark.values.or(constants(schema));
+            mark.values = mark.values.or(constants(keywords));
             if let (Some(Value::Array(required)), Some(Value::Object(properties))) =
                 (small::member(keywords, "required"), small::member(keywords, "properties"))
             {
                 let required = required.iter().filter_map(Value::as_str);
-                mark.properties
-                    .extend(required.filter_map(|name| Some((name, constants(small::member(properties, name)?)?))));
+                mark.properties.extend(
+                    required.filter_map(|name| Some((name, constants(small::member(properties, name)?.as_object()?)?))),
+                );
             }
-            let Some(target) =
-                small::member(keywords, "$ref").and_then(Value::as_str).and_then(|name| self.target(name))
-            else {
-                break;
-            };
-            schema = target;
         }
         if mark.types != OBJECT {
             // Values that are not objects fit as well, so the properties distinguish nothing.
@@ -77,8 +70,8 @@ impl Mark<'_> {
     }
 }
 
-fn constants(schema: &Value) -> Option<&[Value]> {
-    match (schema.get("const"), schema.get("enum")) {
+fn constants(schema: &Map<String, Value>) -> Option<&[Value]> {
+    match (small::member(schema, "const"), small::member(schema, "enum")) {
         (Some(value), _) => Some(std::slice::from_ref(value)),
         (None, Some(Value::Array(values))) => Some(values),
         _ => None,

@@ -257,7 +257,7 @@ fn complement(ranges: &[(char, char)]) -> Class {
     Class::ranges(&Class::ranges(ranges).negate().positive()).negate()
 }
 
-/// An escape, without its backslash, that stands for none of these characters.
+/// An escape, without its backslash, of a character other than these.
 fn other_escape(builder: &mut Builder, characters: &[char]) -> Expr {
     const SHORT: [(char, char); 8] =
         [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];

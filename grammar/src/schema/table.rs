@@ -1,7 +1,7 @@
 //! A schema as a table that values are judged by, while they are read. It owns its data and says no more than a grammar
 //! of the same schema: both read it through the same alternatives and constraints.
 //!
-//! A node stands for the values of one place. It has alternatives, and a value fits if it fits one of them. An alternative
+//! A node describes the values of one place. It has alternatives, and a value fits if it fits one of them. An alternative
 //! is a conjunction. Its members and items are nodes again, and may lead back to nodes above them.
 
 mod compile;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use unjinja_runtime::Types;
-use unjinja_runtime::abi_3::{declared, type_of};
+use unjinja_runtime::schema::{declared, type_of};
 
 pub(crate) const NULL: u8 = Types::NULL.bits();
 pub(crate) const BOOLEAN: u8 = Types::BOOLEAN.bits();

@@ -1,12 +1,13 @@
 //! The values that meet a set of conditions: the alternatives of the schemas, and in each the types.
 
 use serde_json::Value;
+use unjinja_runtime::schema::MAX_DEPTH;
 
 use super::super::Expr;
 use super::condition::Condition;
 use super::constraints::Constraints;
 use super::types::{ARRAY, BOOLEAN, FRACTION, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
-use super::{DEPTH, Impossible, Known, Outcome, Schemas, check, impossible, json};
+use super::{Impossible, Known, Outcome, Schemas, check, impossible, json};
 use crate::small::{self, List};
 
 impl<'s> Schemas<'s, '_> {
@@ -25,7 +26,7 @@ impl<'s> Schemas<'s, '_> {
             }
             None => {}
         }
-        if self.depth >= DEPTH {
+        if self.depth >= MAX_DEPTH {
             let schema = conditions
                 .iter()
                 .find_map(|condition| if let Condition::Schema(schema) = condition { Some(*schema) } else { None });
@@ -160,11 +161,11 @@ impl<'s> Schemas<'s, '_> {
                 continue;
             }
             unsure |= fits.is_none();
-            match json::literal(self.builder, value, DEPTH) {
+            match json::literal(self.builder, value, MAX_DEPTH) {
                 Some(expr) => {
                     expressions.push(expr);
                     let sorted = self.special.sorting.and_then(|sorting| sorting.sorted(value));
-                    expressions.extend(sorted.and_then(|value| json::literal(self.builder, &value, DEPTH)));
+                    expressions.extend(sorted.and_then(|value| json::literal(self.builder, &value, MAX_DEPTH)));
                 }
                 None => {
                     self.report(Some(value), "enum", "the value is nested too deeply; any value is accepted");

@@ -6,18 +6,16 @@ use serde_json::Value;
 
 use unjinja_runtime::Types;
 use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, Nesting, StateId};
+use unjinja_runtime::schema::{Document, MAX_DEPTH, MAX_SCHEMAS};
 
 use super::{Call, NodeKey, Offered, Position, Turn, is_canonical, is_irrelevant, spaced_before};
 use crate::counted::lost as lost_of;
 use crate::graph::{Alternative, NodeId, Piece};
-use crate::small::{List as _, json_text};
+use crate::small::{self, List as _, json_text};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules};
-use crate::values::{NAME, no_string, schema_of};
+use crate::values::{NAME, no_string, property_path, schema_of};
 use crate::{Class, Expr};
-
-/// References and combinations of schemas are followed at most so deep.
-const MAX_DEPTH: usize = 16;
 
 /// The key of a bracket around a value.
 const BRACKET: &str = "tools.arguments";
@@ -289,7 +287,7 @@ impl<'a> Turn<'a> {
         };
         let mut alternatives = Vec::new();
         if as_text {
-            match listed(tool, &property.schema, 0) {
+            match listed(tool.document(), &property.schema, MAX_DEPTH, &mut { MAX_SCHEMAS }) {
                 Some(values) => {
                     let typed = matches!(kind, ArgumentKind::BySchema { .. });
                     let texts = values.iter().filter_map(|value| match value {
@@ -300,7 +298,7 @@ impl<'a> Turn<'a> {
                     let texts: Vec<Expr> = texts.map(|text| self.builder.text(text)).list();
                     alternatives.push(self.exactly(state, layout, argument, self.builder.choice(&texts)));
                 }
-                None if has_format(&property.schema) && property.types == Types::STRING => {
+                None if has_format(tool.document(), &property.schema) && property.types == Types::STRING => {
                     let stop = self.state(state).markers.list().first().and_then(|marker| marker.core.chars().next());
                     let syntax = Syntax::Raw { quote: String::new(), stop: stop.unwrap_or('<') };
                     let value = self.typed(tool, &property.name, &property.schema, syntax);
@@ -389,7 +387,7 @@ impl<'a> Turn<'a> {
         tool: &ToolRules,
         property: &Property,
     ) -> Vec<Alternative> {
-        let path = format!("/properties/{}", property.name);
+        let path = property_path(&property.name);
         let why = "an object in tags is raw text to the grammar, but for the beginning of its first tag";
         self.values.note(&tool.name, &path, "type", why);
         let name = self.name_class(state).intersect(&Class::of(&['/']).negate());
@@ -490,29 +488,70 @@ fn may_be(property: &Property, types: Types) -> bool {
 }
 
 /// Whether a string has a format and no other limit. Those others cannot be expressed for raw text.
-fn has_format(schema: &Value) -> bool {
-    let has = |keyword: &str| schema.get(keyword).is_some();
+fn has_format(document: Document<'_, '_>, schema: &Value) -> bool {
+    let has = |keyword: &str| document.conjuncts(schema).any(|part| small::member(part.schema, keyword).is_some());
     has("format") && !has("pattern") && !has("minLength") && !has("maxLength")
 }
 
-/// The values that a schema lists, if it says nothing else.
-fn listed(tool: &ToolRules, schema: &Value, depth: usize) -> Option<Vec<Value>> {
-    if depth > MAX_DEPTH {
-        return None;
+/// The values that a schema lists. `None` if it lists none, or if it is too large or too deep; `left` is how many more schemas
+/// and values are looked at.
+fn listed(document: Document<'_, '_>, schema: &Value, depth: usize, left: &mut usize) -> Option<Vec<Value>> {
+    let depth = depth.checked_sub(1)?;
+    for part in document.conjuncts(schema) {
+        *left = left.checked_sub(1)?;
+        let has = |keyword| small::member(part.schema, keyword);
+        if let Some(value) = has("const") {
+            return Some(vec![value.clone()]);
+        }
+        if let Some(Value::Array(values)) = has("enum") {
+            *left = left.checked_sub(values.len())?;
+            return Some(values.clone());
+        }
+        if has("type").and_then(Value::as_str) == Some("null") {
+            return Some(vec![Value::Null]);
+        }
+        if let Some(Value::Array(parts)) = has("anyOf").or_else(|| has("oneOf")) {
+            let parts: Option<Vec<Vec<Value>>> = parts.iter().map(|part| listed(document, part, depth, left)).collect();
+            if let Some(parts) = parts {
+                return Some(parts.concat());
+            }
+        }
     }
-    if let Some(value) = schema.get("const") {
-        return Some(vec![value.clone()]);
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use unjinja_runtime::schema::References;
+
+    use super::*;
+
+    fn listed_in(schema: &Value) -> Option<Vec<Value>> {
+        let mut defs = serde_json::Map::new();
+        for at in 0..60 {
+            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+            defs.insert(format!("d{at}"), json!({"anyOf": [next, next, next]}));
+        }
+        let root = json!({"$defs": defs, "properties": {"unit": {"$anchor": "unit", "enum": ["c", "f"]}}});
+        let references = References::of(&root);
+        listed(Document::new(&root, &references), schema, MAX_DEPTH, &mut { MAX_SCHEMAS })
     }
-    if let Some(Value::Array(values)) = schema.get("enum") {
-        return Some(values.clone());
+
+    #[test]
+    fn values_are_listed_wherever_the_schema_lists_them() {
+        for schema in [
+            json!({"enum": ["c", "f"]}),
+            json!({"$ref": "#unit"}),
+            json!({"$dynamicRef": "#unit"}),
+            json!({"$ref": "#/properties/unit"}),
+            json!({"anyOf": [{"const": "c"}, {"const": "f"}]}),
+            json!({"allOf": [{"type": "string"}, {"$ref": "#unit"}]}),
+        ] {
+            assert_eq!(listed_in(&schema), Some(vec!["c".into(), "f".into()]), "{schema}");
+        }
+        for schema in [json!({"type": "string"}), json!({"anyOf": [{"const": 1}, {}]}), json!({"$ref": "#/$defs/d0"})] {
+            assert_eq!(listed_in(&schema), None, "{schema}");
+        }
     }
-    if let Some(target) = tool.referred(schema) {
-        return listed(tool, target, depth + 1);
-    }
-    if schema.get("type").and_then(Value::as_str) == Some("null") {
-        return Some(vec![Value::Null]);
-    }
-    let parts = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
-    let parts: Option<Vec<Vec<Value>>> = parts.iter().map(|part| listed(tool, part, depth + 1)).collect();
-    Some(parts?.concat())
 }

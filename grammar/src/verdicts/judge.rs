@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use unjinja_runtime::literals::{Lexer, Start, Stop, Token};
+use unjinja_runtime::schema::extend_pointer;
 
 use crate::schema::{ALTERNATIVES, ANYTHING, NodeId, Table};
 
@@ -406,8 +407,7 @@ impl State {
             match frame.start {
                 Start::Array if frame.count > 0 => path.push_str(&format!("/{}", frame.count - 1)),
                 Start::Object if frame.count > 0 => {
-                    path.push('/');
-                    path.push_str(&frame.name.replace('~', "~0").replace('/', "~1"));
+                    extend_pointer(&mut path, &frame.name);
                     if frame.name_cut {
                         path.push('…');
                     }

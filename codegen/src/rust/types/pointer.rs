@@ -1,10 +1,5 @@
 //! JSON pointers into the schema of a tool's arguments.
 
-/// The pointer of a member of the value at a pointer.
-pub(super) fn below(pointer: &str, member: &str) -> String {
-    format!("{pointer}/{}", member.replace('~', "~0").replace('/', "~1"))
-}
-
 /// The path that people read, from a JSON pointer into the schema of the arguments.
 pub(super) fn shown(pointer: &str) -> String {
     let mut path = "parameters".to_owned();
@@ -29,7 +24,9 @@ mod tests {
     #[test]
     fn pointers_are_shown_as_paths() {
         assert_eq!(shown(""), "parameters");
-        let pointer = below("/properties/a/anyOf/1/properties", "b c/d");
-        assert_eq!(shown(&pointer), "parameters.properties.a.anyOf[1].properties[\"b c/d\"]");
+        assert_eq!(
+            shown("/properties/a/anyOf/1/properties/b c~1d"),
+            "parameters.properties.a.anyOf[1].properties[\"b c/d\"]"
+        );
     }
 }

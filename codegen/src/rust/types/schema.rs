@@ -1,19 +1,19 @@
 //! The schemas of tools in the forms that `typify` reads reliably: every object, list of values and choice is a definition
 //! with a name of its own, and keywords that no Rust type can follow are left out.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use unjinja_runtime::{References, Tool, Tools};
+use unjinja_runtime::schema::{
+    Document, MAX_DEPTH, MAX_SCHEMAS, Reference, References, Unmerged, extend_pointer, is_shaped_beyond_its_reference,
+    merged,
+};
+use unjinja_runtime::{Tool, Tools};
 
 use super::error::{TypesError, TypesProblem};
 use super::names::{Names, doc, type_name};
-use super::{merge, pointer};
+use super::pointer;
 
-/// How many schemas are looked at for one tool. References are followed where they occur, so a small schema can become a
-/// large one.
-const BUDGET: usize = 20_000;
 const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "object", "array", "null"];
 /// Formats of numbers that Rust has a type for.
 const FORMATS: [&str; 12] =
@@ -88,7 +88,11 @@ struct Resolver<'o> {
     named: BTreeMap<String, (String, bool)>,
     /// The pointers of the schemas that references lead to, and that are being read in place of the reference.
     followed: Vec<String>,
+    /// How many more schemas may be looked at. References are followed where they occur, so a small schema can become a large
+    /// one.
     budget: usize,
+    /// How many schemas are being read.
+    depth: usize,
 }
 
 /// How a type is to be called.
@@ -131,7 +135,16 @@ impl<'o> Resolver<'o> {
     fn new(tool: &'o Tool, prefix: &str, out: &'o mut Output) -> Self {
         let named = BTreeMap::from([(String::new(), (prefix.to_owned(), false))]);
         let references = References::of(&tool.parameters);
-        Self { tool, references, prefix: prefix.to_owned(), out, named, followed: Vec::new(), budget: BUDGET }
+        Self {
+            tool,
+            references,
+            prefix: prefix.to_owned(),
+            out,
+            named,
+            followed: Vec::new(),
+            budget: MAX_SCHEMAS,
+            depth: 0,
+        }
     }
 
     /// Defines the struct of the tool's arguments.
@@ -180,6 +193,18 @@ impl<'o> Resolver<'o> {
         if spent == 0 {
             self.problem("", "the schema is too large for types", "make it smaller, or do without `types`");
         }
+        if self.depth == MAX_DEPTH {
+            self.problem("", "the schema is nested too deeply for types", "make it flatter, or do without `types`");
+            return Shape::any();
+        }
+        self.depth += 1;
+        let shape = self.read(schema, at, name);
+        self.depth -= 1;
+        shape
+    }
+
+    /// The same, within the limits.
+    fn read(&mut self, schema: &Value, at: &str, name: Name) -> Shape {
         let object = match schema {
             Value::Object(object) => object,
             Value::Bool(_) => return Shape::any(),
@@ -188,17 +213,22 @@ impl<'o> Resolver<'o> {
                 return Shape::any();
             }
         };
-        let reference = object.get("$ref");
-        if object.contains_key("allOf") || reference.is_some() && merge::says_more_than_its_reference(object) {
-            let parts = object.get("allOf").and_then(Value::as_array).into_iter().flatten();
-            for part in parts.filter_map(Value::as_object).chain([object]) {
-                if part.get("$ref").is_some_and(|reference| self.target(reference, at).is_none()) {
-                    return Shape::any();
+        let tool = self.tool;
+        let document = Document::new(&tool.parameters, &self.references);
+        let reference = document.references_of(object).next();
+        if object.contains_key("allOf") || reference.is_some() && is_shaped_beyond_its_reference(object) {
+            return match merged(document, schema) {
+                Ok(merged) => self.shape(&merged, at, name),
+                Err(why) => {
+                    let parts = document.conjuncts(schema);
+                    let dangling = parts
+                        .flat_map(|part| document.references_of(part.schema))
+                        .find(|reference| reference.target.is_none());
+                    if let Some(reference) = dangling.filter(|_| why == Unmerged::Dangling) {
+                        self.leads_nowhere(reference, at);
+                    }
+                    Shape::any()
                 }
-            }
-            return match merge::all_of(&self.tool.parameters, &self.references, object) {
-                Some(merged) => self.shape(&merged, at, name),
-                None => Shape::any(),
             };
         }
         if let Some(reference) = reference {
@@ -228,13 +258,18 @@ impl<'o> Resolver<'o> {
     }
 
     /// A reference. Its target gets a type if it needs one. Otherwise it is read as if it were written here.
-    fn reference(&mut self, reference: &Value, at: &str, name: Name) -> Shape {
-        let Some(pointer) = self.target(reference, at) else { return Shape::any() };
-        if let Some((name, nullable)) = self.named.get(&pointer) {
+    fn reference(&mut self, reference: Reference<'_>, at: &str, name: Name) -> Shape {
+        let tool = self.tool;
+        let pointer = self.references.pointer(&tool.parameters, reference.name);
+        let target = pointer.and_then(|pointer| Some((tool.parameters.pointer(&pointer)?, pointer)));
+        let Some((target, pointer)) = target else {
+            self.leads_nowhere(reference, at);
+            return Shape::any();
+        };
+        let pointer = pointer.as_str();
+        if let Some((name, nullable)) = self.named.get(pointer) {
             return Shape { schema: reference_to(name), nullable: *nullable };
         }
-        let pointer = pointer.as_str();
-        let Some(target) = self.tool.parameters.pointer(pointer) else { return Shape::any() };
         if !needs_a_type(target) && !self.followed.iter().any(|followed| followed == pointer) {
             self.followed.push(pointer.to_owned());
             let shape = self.shape(target, pointer, name);
@@ -256,15 +291,9 @@ impl<'o> Resolver<'o> {
         Shape { schema: reference_to(&name), nullable }
     }
 
-    /// The pointer of the schema that a reference leads to.
-    fn target(&mut self, reference: &Value, at: &str) -> Option<String> {
-        let pointer = reference.as_str().and_then(|text| self.references.pointer(&self.tool.parameters, text));
-        let pointer = pointer.map(Cow::into_owned);
-        if pointer.is_none() {
-            let next = "refer to a schema in the same tool: \"#/$defs/NAME\"";
-            self.problem(&format!("{at}/$ref"), "this leads to no schema of the tool", next);
-        }
-        pointer
+    fn leads_nowhere(&mut self, reference: Reference<'_>, at: &str) {
+        let next = "refer to a schema in the same tool: \"#/$defs/NAME\"";
+        self.problem(&format!("{at}/{}", reference.keyword), "this leads to no schema of the tool", next);
     }
 
     /// A list of values.
@@ -311,7 +340,7 @@ impl<'o> Resolver<'o> {
                     nullable = true;
                     continue;
                 }
-                if let (false, Some(kind)) = (merge::says_more_than_its_reference(object), base.get("type")) {
+                if let (false, Some(kind)) = (is_shaped_beyond_its_reference(object), base.get("type")) {
                     object.insert("type".to_owned(), kind.clone());
                 }
             }
@@ -427,7 +456,8 @@ impl<'o> Resolver<'o> {
         let mut read = Map::new();
         for (member, schema) in members {
             let inner = format!("{}{}", name.text(), type_name(member));
-            let member_at = pointer::below(&format!("{at}/properties"), member);
+            let mut member_at = format!("{at}/properties");
+            extend_pointer(&mut member_at, member);
             read.insert(member.clone(), self.value(schema, &member_at, inner));
         }
         let mut schema = json!({"type": "object", "properties": read});

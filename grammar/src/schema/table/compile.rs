@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use unjinja_runtime::schema::MAX_SCHEMAS;
 
 use super::super::bounds::{Bound, Count};
 use super::super::condition::Condition;
@@ -17,14 +18,12 @@ use super::{
 };
 use crate::Builder;
 
-/// A table has at most so many nodes; what is beyond is not judged.
-const NODES: usize = 20_000;
-/// All objects and strings of a table together have at most so many names, and patterns for [`PATTERN`] names each. What is
+/// The maximum number of names of all objects and strings of a table together; a pattern counts as [`PATTERN`] names. What is
 /// beyond is not judged.
 const NAMES: usize = 500_000;
 /// What a pattern counts for.
 const PATTERN: usize = 64;
-/// The first so many items of an array may have schemas of their own.
+/// The number of first items of an array that may have schemas of their own.
 const ITEMS: usize = 2000;
 
 impl Table {
@@ -90,7 +89,7 @@ impl<'s> Compiler<'s, '_> {
     }
 
     fn add(&mut self, values: Values<'s>) -> NodeId {
-        if self.table.nodes.len() >= NODES {
+        if self.table.nodes.len() >= MAX_SCHEMAS {
             return ANYTHING;
         }
         self.table.nodes.push(Node::Any);

@@ -10,7 +10,7 @@ use super::number;
 use super::text::strip;
 use super::value::{Dict, Value};
 
-/// How many references of a schema are followed.
+/// How many references of a schema SGLang follows.
 const MOST_REFERENCES: u32 = 16;
 
 /// Parameters by name, each with the types that its schema declares.
@@ -186,7 +186,8 @@ fn types(schema: &Json, dialect: Dialect) -> Vec<String> {
     all
 }
 
-/// The schema that a schema only refers to, within the parameters of its tool.
+/// The schema that a schema only refers to, within the parameters of its tool. This repeats what SGLang does, which knows JSON
+/// pointers and no other references; [`unjinja_runtime::schema`] knows more.
 fn followed<'s>(mut schema: &'s Json, parameters: &'s Json) -> &'s Json {
     for _ in 0..MOST_REFERENCES {
         let target =

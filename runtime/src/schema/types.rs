@@ -57,12 +57,12 @@ impl Types {
         self.0
     }
 
-    /// Whether a list stands here, or perhaps `null`, and nothing else.
+    /// Whether these are lists only, or lists and `null`.
     pub(crate) const fn is_list(self) -> bool {
         self.0 & !Self::NULL.0 == Self::ARRAY.0
     }
 
-    /// Whether a string may stand here.
+    /// Whether a string is allowed.
     pub(crate) const fn has_string(self) -> bool {
         self.is_unknown() || self.contains(Self::STRING)
     }

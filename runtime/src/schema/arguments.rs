@@ -3,20 +3,17 @@
 //! Schemas are untrusted: references may go in circles, and alternatives may multiply. Each schema is analysed within a
 //! budget. If the budget is used up the type is unknown, which is always safe.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::document::Document;
+use super::limits::{MAX_DEPTH, MAX_SCHEMAS};
 use super::members::member;
-use super::references::{Document, References};
+use super::references::References;
 use super::types::Types;
-
-/// The budget: how many schemas are looked at for one tool.
-const BUDGET: usize = 20_000;
-/// How deep references and combinations may nest.
-const DEPTH: usize = 64;
 
 /// The types of one tool's arguments.
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// Ordered by name.
     named: Vec<(String, Types)>,
     /// The type of arguments that the schema does not name.
@@ -27,35 +24,57 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Analyses the schema of an arguments object.
-    pub(super) fn of(parameters: &Value) -> Self {
+    pub(crate) fn of(parameters: &Value) -> Self {
         let references = References::of(parameters);
-        let mut found = Self::default();
-        Resolver::new((parameters, &references)).collect(parameters, &mut found);
+        let document = Document::new(parameters, &references);
+        let (mut found, mut resolver) = (Self::default(), Resolver::new(document));
+        for part in document.parts(parameters) {
+            found.add(part.schema, &mut resolver);
+        }
         found.references = references;
         found
     }
 
-    pub(super) fn types(&self, argument: &str) -> Types {
+    /// Adds the arguments that one schema describes.
+    fn add<'s>(&mut self, schema: &'s Map<String, Value>, resolver: &mut Resolver<'s, '_>) {
+        if let Some(Value::Object(properties)) = member(schema, "properties") {
+            for (name, property) in properties {
+                let types = resolver.types(property);
+                match self.find(name) {
+                    Ok(at) => self.named[at].1 = either(self.named[at].1, types),
+                    Err(at) => self.named.insert(at, (name.clone(), types)),
+                }
+            }
+        }
+        if let Some(others @ Value::Object(_)) = member(schema, "additionalProperties")
+            && member(schema, "patternProperties").is_none()
+            && self.others.is_unknown()
+        {
+            self.others = resolver.types(others);
+        }
+    }
+
+    pub(crate) fn types(&self, argument: &str) -> Types {
         self.find(argument).map_or(self.others, |at| self.named[at].1)
     }
 
     /// Whether the schema names an argument, or names none at all.
-    pub(super) fn may_have(&self, argument: &str) -> bool {
+    pub(crate) fn may_have(&self, argument: &str) -> bool {
         self.named.is_empty() || self.find(argument).is_ok()
     }
 
     /// Whether the schema names an argument.
-    pub(super) fn names(&self, argument: &str) -> bool {
+    pub(crate) fn names(&self, argument: &str) -> bool {
         self.find(argument).is_ok()
     }
 
     /// Whether the schema has a place for an argument: names it, says what others are, or names none at all.
-    pub(super) fn has_place_for(&self, argument: &str) -> bool {
+    pub(crate) fn has_place_for(&self, argument: &str) -> bool {
         self.may_have(argument) || self.others != Types::UNKNOWN
     }
 
     /// The references of the schema.
-    pub(super) fn references(&self) -> &References {
+    pub(crate) fn references(&self) -> &References {
         &self.references
     }
 
@@ -66,64 +85,24 @@ impl Arguments {
 }
 
 /// The types that a schema of a document allows.
-pub(super) fn types_at<'s>(document: Document<'s>, schema: &'s Value) -> Types {
+pub(super) fn types_at<'s>(document: Document<'s, 's>, schema: &'s Value) -> Types {
     Resolver::new(document).types(schema)
 }
 
-/// What the reference of a schema says, if it has one.
-pub(super) fn reference(schema: &Value) -> Option<&str> {
-    schema.get("$ref").or_else(|| schema.get("$dynamicRef"))?.as_str()
-}
-
-struct Resolver<'s> {
-    document: Document<'s>,
+struct Resolver<'s, 'r> {
+    document: Document<'s, 'r>,
     /// The references that are being followed, so that none is followed inside itself.
     path: Vec<&'s str>,
+    /// How many more schemas may be looked at.
     budget: usize,
 }
 
 /// The types that one schema allows; `None` if it does not say.
 type Says = Option<Types>;
 
-impl<'s> Resolver<'s> {
-    fn new(document: Document<'s>) -> Self {
-        Self { document, path: Vec::new(), budget: BUDGET }
-    }
-
-    /// Adds the properties of an object's schema, through references and combinations.
-    fn collect(&mut self, value: &'s Value, found: &mut Arguments) {
-        let Some(schema) = value.as_object() else { return };
-        if !self.spend() {
-            return;
-        }
-        if let Some(Value::Object(properties)) = member(schema, "properties") {
-            for (name, property) in properties {
-                let types = self.types(property);
-                match found.find(name) {
-                    Ok(at) => found.named[at].1 = either(found.named[at].1, types),
-                    Err(at) => found.named.insert(at, (name.clone(), types)),
-                }
-            }
-        }
-        if let Some(others @ Value::Object(_)) = member(schema, "additionalProperties")
-            && member(schema, "patternProperties").is_none()
-        {
-            found.others = self.types(others);
-        }
-        if let Some((name, target)) = self.target(value) {
-            self.path.push(name);
-            self.collect(target, found);
-            self.path.pop();
-        }
-        self.path.push("");
-        for part in ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| member(schema, key)?.as_array()).flatten()
-        {
-            self.collect(part, found);
-        }
-        for part in ["then", "else"].into_iter().filter_map(|key| member(schema, key)) {
-            self.collect(part, found);
-        }
-        self.path.pop();
+impl<'s, 'r> Resolver<'s, 'r> {
+    fn new(document: Document<'s, 'r>) -> Self {
+        Self { document, path: Vec::new(), budget: MAX_SCHEMAS }
     }
 
     /// The types that a schema allows.
@@ -143,10 +122,12 @@ impl<'s> Resolver<'s> {
         if let Some(value) = member(schema, "const") {
             says = both(says, Some(type_of(value)));
         }
-        if let Some((name, target)) = self.target(value) {
-            self.path.push(name);
-            says = both(says, self.resolve(target));
-            self.path.pop();
+        for reference in self.document.references_of(schema) {
+            if let Some(target) = reference.target.filter(|_| !self.path.contains(&reference.name)) {
+                self.path.push(reference.name);
+                says = both(says, self.resolve(target));
+                self.path.pop();
+            }
         }
         // Most schemas combine nothing. The path stays empty then, and nothing is allocated.
         let combines = ["anyOf", "oneOf", "allOf"].into_iter().any(|key| member(schema, key).is_some());
@@ -176,21 +157,15 @@ impl<'s> Resolver<'s> {
 
     /// The types of an alternative. An alternative that leads back to itself adds nothing.
     fn alternative(&mut self, schema: &'s Value) -> Option<Says> {
-        let circular = reference(schema).is_some_and(|name| self.path.contains(&name));
+        let mut references = schema.as_object().into_iter().flat_map(|schema| self.document.references_of(schema));
+        let circular = references.any(|reference| self.path.contains(&reference.name));
         (!circular && schema != &Value::Bool(false)).then(|| self.resolve(schema))
-    }
-
-    /// The schema that a reference names, in the same document.
-    fn target(&self, schema: &'s Value) -> Option<(&'s str, &'s Value)> {
-        let (root, references) = self.document;
-        let name = reference(schema).filter(|name| !self.path.contains(name))?;
-        Some((name, references.target(root, name)?))
     }
 
     /// Whether another schema may be looked at.
     fn spend(&mut self) -> bool {
         self.budget = self.budget.saturating_sub(1);
-        self.budget > 0 && self.path.len() < DEPTH
+        self.budget > 0 && self.path.len() < MAX_DEPTH
     }
 }
 
@@ -296,6 +271,9 @@ mod tests {
             (json!({"$ref": "#/$defs/Odd~1Name"}), Types::BOOLEAN),
             (json!({"$ref": "#/%24defs/Text"}), Types::STRING),
             (json!({"$ref": "#named"}), Types::STRING),
+            (json!({"$dynamicRef": "#named"}), Types::STRING),
+            (json!({"$recursiveRef": "#"}), Types::OBJECT),
+            (json!({"$ref": "#/$defs/None", "$dynamicRef": "#named"}), Types::STRING),
             (json!({"$ref": "#/$defs/Loop"}), Types::UNKNOWN),
             (json!({"$ref": "#/$defs/Tree"}), Types::INTEGER),
             (json!({"$ref": "#/$defs/Ping"}), Types::NULL),
