@@ -35,7 +35,7 @@ pub use message::{
 pub use options::{Options, Unparsed};
 pub use program::{Entry, ModelInfo, Program, Trigger};
 pub use readers::json::close as close_json;
-pub use tools::{References, Tool, Tools, ToolsError, ToolsProblem, Types};
+pub use tools::{Tool, Tools, ToolsError, ToolsProblem, Types};
 
 /// The interface for generated code and for the back ends of a program. Not for applications.
 ///
