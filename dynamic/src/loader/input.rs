@@ -26,7 +26,7 @@ const UNNAMED: &str = "template.jinja";
 /// ```
 /// use unjinja_dynamic::Input;
 ///
-/// assert_eq!(Input::file("models/qwen3.jinja").place(), "models/qwen3.jinja".as_ref() as &std::path::Path);
+/// assert_eq!(Input::file("models/qwen3.jinja").place(), std::path::Path::new("models/qwen3.jinja"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Input(Kind);
