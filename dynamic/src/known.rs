@@ -37,7 +37,7 @@ pub(crate) fn overlays() -> &'static [KnownOverlay] {
 ///
 /// ```
 /// let spec = unjinja_dynamic::known_spec("openai/gpt-oss-120b")?;
-/// assert!(unjinja_dynamic::known_overlay(&spec).is_some_and(|toml| toml.contains("[tools]")));
+/// assert!(unjinja_dynamic::known_overlay(&spec).is_some_and(|toml| toml.contains("[content.header]")));
 /// # Ok::<(), unjinja_dynamic::LookupError>(())
 /// ```
 pub fn known_overlay(spec: &FormatSpec) -> Option<&'static str> {
