@@ -10,5 +10,6 @@ pub(crate) mod nested;
 pub(crate) mod number;
 pub(crate) mod python;
 pub(crate) mod quote_tokens;
+pub(crate) mod structure;
 pub(crate) mod tagged;
 pub(crate) mod words;

@@ -6,15 +6,16 @@ use std::borrow::Cow;
 
 use super::fast_path::{LONGEST, Taken, Target};
 use super::memory::Memory;
-use crate::byte_set::{Begins, ByteSet, Pairs};
+use crate::byte_set::{Begins, Pairs};
 use crate::message::Event;
 use crate::readers::json::{Progress, Scanner};
+use crate::readers::structure::StringEnd;
 use crate::utf8::lossy;
 
 impl Memory {
     /// Escapes a piece of a string, or gives it to the reader of the open value. Returns whether the piece is done with. If
-    /// not, the machine continues with what the reader left of it. `carry` is what waits from earlier pieces, and
-    /// afterwards what waits from now on.
+    /// not, the machine continues with what the reader left of it. `carry` is what waits from earlier pieces, and afterwards
+    /// what waits from now on.
     pub(super) fn read_piece(&mut self, text: &str, carry: &mut Vec<u8>, sink: &mut impl FnMut(Event<'_>)) -> bool {
         if let Some(escape) = self.fast_path.escape
             && let Target::Arguments(_) = self.fast_path.target
@@ -100,7 +101,7 @@ impl Memory {
         taken.more
     }
 
-    /// Reads on in JSON. The first byte of a marker may wait at its end.
+    /// Continues JSON. The first byte of a marker may wait at its end.
     #[inline]
     fn read_json(
         &mut self,
@@ -108,7 +109,7 @@ impl Memory {
         carry: &[u8],
         scanner: impl FnOnce(&mut Self) -> &mut Scanner,
     ) -> Option<Taken> {
-        let stops = Begins { firsts: self.fast_path.markers, pairs: self.fast_path.pairs };
+        let stops = Begins { firsts: self.fast_path.markers.set(), pairs: self.fast_path.pairs };
         let bytes = text.as_bytes();
         let scanner = scanner(self);
         if !carry.is_empty() && !feed_held_bytes(carry, bytes, scanner, &stops) {
@@ -132,17 +133,17 @@ impl Memory {
         Some(Taken { count, more, unchanged: true })
     }
 
-    /// Reads on in arguments in JSON.
+    /// Continues arguments in JSON.
     pub(super) fn read_json_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
         self.read_json(text, carry, |memory| &mut memory.readers.json)
     }
 
-    /// Reads on in the arguments of a call object in JSON.
+    /// Continues the arguments of a call object in JSON.
     pub(super) fn read_object_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
         self.read_json(text, carry, |memory| memory.readers.object.scanner())
     }
 
-    /// Reads on in the raw text of a tagged argument.
+    /// Continues the raw text of a tagged argument.
     pub(super) fn read_raw_value(&mut self, text: &str, carry: &mut Vec<u8>) -> Option<Taken> {
         let bytes = text.as_bytes();
         let end = self.fast_path.end(bytes, carry.last().copied(), &self.fast_path.markers)?;
@@ -156,7 +157,7 @@ impl Memory {
         Some(Taken { count: bytes.len(), more: true, unchanged: false })
     }
 
-    /// Reads on in a literal that is translated.
+    /// Continues a literal that is translated.
     #[inline]
     pub(super) fn read_literal(&mut self, fed: Fed, length: usize) -> Option<Taken> {
         let (count, more) = match fed.progress {
@@ -164,26 +165,26 @@ impl Memory {
             Progress::Done(n) | Progress::Stop(n) => (n, false),
         };
         if let Some(index) = self.calls.index() {
-            self.fast_path.in_string(index, fed.string_ends);
+            self.fast_path.in_string(index, fed.string_end);
         }
         Some(Taken { count, more, unchanged: false })
     }
 }
 
-/// Feeds the bytes that waited to the scanner if `text` rules out that they begin a marker. Returns whether the value
-/// continues.
+/// Gives the bytes that were held back to the scanner, if `text` after them rules out that they begin a marker. Returns
+/// whether it did.
 #[inline(never)]
-fn feed_held_bytes(waiting: &[u8], text: &[u8], scanner: &mut Scanner, stops: &Begins) -> bool {
-    let pair = waiting.last().zip(text.first());
+fn feed_held_bytes(held: &[u8], text: &[u8], scanner: &mut Scanner, stops: &Begins) -> bool {
+    let pair = held.last().zip(text.first());
     let marker = pair.is_none_or(|(&first, &second)| stops.pairs.has(first, second));
-    !marker && scanner.feed(waiting) == Progress::More
+    !marker && scanner.feed(held) == Progress::More
 }
 
 /// What the reader of a literal said to some bytes.
 pub(super) struct Fed {
     pub(super) progress: Progress,
-    /// The literal has broken a rule already.
+    /// The literal broke a rule until here.
     pub(super) malformed: bool,
-    /// The bytes that may end the string that the literal is in, if it is in one.
-    pub(super) string_ends: Option<ByteSet>,
+    /// What may end the string that the literal is in, if it is in one.
+    pub(super) string_end: Option<StringEnd>,
 }

@@ -33,9 +33,9 @@ impl<'a> Io<'a> {
     pub fn call_dict(&mut self, shape: &CallShape, stops: &Markers) -> Found {
         let (found, passes) = self.object::<Python>(shape, stops);
         if passes {
-            let ends = self.memory.readers.object.translator().string_ends();
+            let end = self.memory.readers.object.translator().string_end();
             self.take_fast_path_in_arguments(Written::Whole, |call| {
-                FastPath::in_literal(call, ends, Memory::read_dict_arguments)
+                FastPath::in_literal(call, end, Memory::read_dict_arguments)
             });
         }
         found

@@ -1,4 +1,4 @@
-//! Reading primitives for values that say themselves where they end: JSON and literals.
+//! Reading primitives for values whose own syntax shows where they end: JSON and literals.
 
 use super::call_builder::Written;
 use super::cursor::Found;
@@ -16,9 +16,9 @@ use crate::program::Markers;
 use crate::readers::json::Progress;
 use crate::readers::{python, quote_tokens};
 
-/// What a byte is with which one of the stops may begin.
+/// What the byte at the cursor is, with which a stop may begin.
 pub(super) enum Stop {
-    /// No stop: the value continues.
+    /// A byte of the value.
     None,
     /// A stop, or more text is needed to tell.
     Found(Found),
@@ -27,8 +27,8 @@ pub(super) enum Stop {
 impl Io<'_> {
     /// Reads the arguments as one JSON value and passes them on unchanged.
     ///
-    /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed. Arguments that are not
-    /// JSON from the start continue up to one of them.
+    /// One of `stops` outside a string cannot be JSON: it ends arguments that are malformed. Arguments that are not JSON from
+    /// the start continue up to one of them.
     pub fn json_arguments(&mut self, stops: &Markers) -> Found {
         match self.memory.readers.reading {
             Reading::NoJson => return self.no_json(stops),
@@ -108,9 +108,8 @@ impl Io<'_> {
     fn json_text(&mut self, end: usize) -> Found {
         let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         let rest = &self.input.bytes[cursor.pos..end];
-        let progress = readers.json.feed(rest);
+        let progress = readers.json_text.feed(rest, &mut emitter.arguments);
         let taken = if let Progress::Done(taken) = progress { taken } else { rest.len() };
-        readers.json_text.feed(&rest[..taken], &mut emitter.arguments);
         cursor.search.work.add(taken);
         cursor.pos += taken;
         cursor.search.restart(cursor.pos);
@@ -120,13 +119,13 @@ impl Io<'_> {
         }
         readers.reading = Reading::Nothing;
         readers.json_text.end();
-        let malformed = readers.json.malformed() || readers.json_text.malformed();
+        let malformed = readers.json_text.malformed();
         calls.note_malformed(malformed, emitter, self.sink);
         calls.note(DiagnosticKind::ArgumentsAsText, "", emitter, self.sink);
         Found::Done
     }
 
-    /// Passes on arguments that are no JSON, up to one of `stops`.
+    /// Passes on arguments that are not JSON, up to one of `stops`.
     fn no_json(&mut self, stops: &Markers) -> Found {
         let Some(stretch) = self.until(stops, Names::ANY) else { return Found::Wait };
         let Memory { calls, readers, emitter, .. } = &mut *self.memory;
@@ -164,7 +163,7 @@ impl Io<'_> {
             // Piece by piece, so that little is kept however long the literal is.
             let from = cursor.pos;
             let to = if end - from > PIECE { from + self.input.whole_characters(from, from + PIECE) } else { end };
-            // Where special tokens are known, a text that spells the quote is no quote.
+            // Where special tokens are known, a text that spells the quote is not a quote.
             let tokens = cursor.search.place.tokens.as_ref().filter(|tokens| tokens.knows(quote));
             let (to, quote) = match tokens.map(|tokens| tokens.stretch(from)) {
                 Some((change, special)) => {
@@ -216,13 +215,13 @@ impl Io<'_> {
                 continue;
             }
             if readers.quote.as_bytes() == quote.as_bytes() && cursor.search.place.tokens.is_none() {
-                self.take_fast_path_in_arguments(written, |call| FastPath::in_literal(call, fed.string_ends, read));
+                self.take_fast_path_in_arguments(written, |call| FastPath::in_literal(call, fed.string_end, read));
             }
             return Found::Wait;
         }
     }
 
-    /// Decides whether the byte at the cursor starts one of `stops` or belongs to the value.
+    /// Decides whether the byte at the cursor begins one of `stops` or belongs to the value.
     pub(super) fn stop(&mut self, stops: &Markers) -> Stop {
         let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         let at = cursor.pos;
@@ -243,8 +242,8 @@ impl Io<'_> {
         calls.note_malformed(malformed, emitter, self.sink);
     }
 
-    /// Begins to read a value that says itself where it ends, or continues it. White space before it is dropped.
-    /// Returns the offset up to which whole characters are buffered; there is at least one byte before it.
+    /// Begins or continues to read a value whose own syntax shows where it ends. White space before it is dropped. Returns the
+    /// offset up to which whole characters are at hand; there is at least one byte before it.
     pub(super) fn value_start(&mut self, reading: Reading, reset: impl FnOnce(&mut ValueReaders)) -> Option<usize> {
         let Memory { cursor, readers, .. } = &mut *self.memory;
         let Input { bytes, last, .. } = self.input;
@@ -321,7 +320,7 @@ impl Literal for python::Translator {
 
     fn read(&mut self, _: &[u8], chunk: Chunk<'_>, last: bool, out: &mut Vec<u8>) -> Fed {
         let progress = self.feed_part(chunk.as_bytes(), last, out);
-        Fed { progress, malformed: self.malformed(), string_ends: self.string_ends() }
+        Fed { progress, malformed: self.malformed(), string_end: self.string_end() }
     }
 
     fn end(&mut self, _: &[u8], out: &mut Vec<u8>) -> (bool, bool) {
@@ -349,7 +348,7 @@ impl Literal for quote_tokens::Translator {
             Chunk::Text(text) => self.feed_text(quote, text, out),
             Chunk::Bytes(bytes) => self.feed(quote, bytes, out),
         };
-        Fed { progress, malformed: self.malformed(), string_ends: self.string_ends(quote) }
+        Fed { progress, malformed: self.malformed(), string_end: self.string_end(quote) }
     }
 
     fn end(&mut self, quote: &[u8], out: &mut Vec<u8>) -> (bool, bool) {
@@ -357,16 +356,22 @@ impl Literal for quote_tokens::Translator {
     }
 }
 
-/// Reading on in a literal by the fast path for pieces.
+/// Continues a literal by the fast path for pieces.
 impl Memory {
     fn read_python(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
         let fed = self.readers.python.read(b"", Chunk::Text(text), false, &mut self.emitter.arguments);
         self.read_literal(fed, text.len())
     }
 
-    fn read_quote_tokens(&mut self, text: &str, _: &mut Vec<u8>) -> Option<Taken> {
+    fn read_quote_tokens(&mut self, text: &str, carry: &mut Vec<u8>) -> Option<Taken> {
         let ValueReaders { quote_tokens, quote, .. } = &mut self.readers;
-        let fed = quote_tokens.read(quote.as_bytes(), Chunk::Text(text), false, &mut self.emitter.arguments);
+        let (quote, out) = (quote.as_bytes(), &mut self.emitter.arguments);
+        if !carry.is_empty() {
+            // What waits inside a string is its text, or the beginning of the token that ends it.
+            quote_tokens.feed(quote, carry, out);
+            carry.clear();
+        }
+        let fed = quote_tokens.read(quote, Chunk::Text(text), false, out);
         self.read_literal(fed, text.len())
     }
 }

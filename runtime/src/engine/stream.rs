@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::fast_path::{FastPath, Target};
+use super::fast_path::Target;
 use super::input::{Chunk, Input, Token};
 use super::io::Io;
 use super::machine::{Flow, Machine};
@@ -335,7 +335,7 @@ impl Run {
         last: bool,
         sink: &mut dyn FnMut(Event<'_>),
     ) -> usize {
-        self.memory.fast_path = FastPath::NONE;
+        self.memory.fast_path.clear();
         let mut io = Io::new(&mut self.memory, options, Input::new(text, last), sink);
         let mut state = self.state;
         loop {
@@ -372,7 +372,7 @@ impl Run {
             self.memory.rebase(settled);
             // The fast path for pieces does not move the places of special tokens.
             if self.memory.cursor.search.place.tokens.as_ref().is_some_and(|tokens| !tokens.is_empty()) {
-                self.memory.fast_path = FastPath::NONE;
+                self.memory.fast_path.clear();
             }
         }
         settled

@@ -162,8 +162,16 @@ impl Markers {
         rest[end..].iter().position(|&byte| self.begins.firsts.has(byte)).map(|at| from + end + at)
     }
 
-    /// Whether a marker may begin at `at`, as far as the byte after it shows. The byte at `at` must be the first byte
-    /// of a marker.
+    /// The bytes that a marker may have in the third place.
+    pub(crate) fn thirds(&self) -> ByteSet {
+        self.list.iter().fold(ByteSet::EMPTY, |thirds, marker| match marker.core.as_bytes().get(2) {
+            Some(&third) if marker.named.is_none() => thirds.with(third),
+            _ => ByteSet::ALL,
+        })
+    }
+
+    /// Whether a marker may begin at `at`, as far as the byte after it shows. The byte at `at` must be the first byte of a
+    /// marker.
     #[inline]
     pub(crate) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at + 1).is_none_or(|&next| self.begins.pairs.has(bytes[at], next))

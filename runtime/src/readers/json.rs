@@ -1,4 +1,4 @@
-//! JSON: a scanner that passes one value through unchanged and finds its end. The modules beside it complete JSON that
+//! JSON: a scanner that passes one value through unchanged and finds its end. Its modules complete JSON that
 //! was cut off and write JSON strings.
 //!
 //! Nothing here may recurse on the depth of its input, allocate in steady state, or fail. Text that breaks a rule is
@@ -16,6 +16,7 @@ mod stable;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod text;
+mod unescape;
 
 pub use close::close;
 pub use lexer::{Lexer, Start, Stop, Token};
@@ -24,14 +25,14 @@ pub use stable::StablePrefix;
 pub(crate) use json_text::JsonText;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
-    Surrogates, Unescaper, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, is_plain,
-    next_special_or, printable_len, push_char, room,
+    escape, escape_byte_into, escape_bytes_into, escape_into, is_plain, next_special_or, printable_len, push_char, room,
 };
+pub(crate) use unescape::{HexDigits, Surrogates, Unescaper, escaped};
 
 /// How far a reader came with the bytes that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// All bytes were taken, and the value goes on.
+    /// All bytes were taken, and the value continues.
     More,
     /// The value is complete; it took this many bytes of the slice.
     Done(usize),
@@ -54,7 +55,7 @@ pub(crate) enum Kind {
     Boolean,
     /// `null`.
     Null,
-    /// A bare word, which is no JSON.
+    /// A bare word, which JSON does not have.
     Other,
 }
 
@@ -100,10 +101,7 @@ enum At {
     After,
     Text,
     Escape,
-    Hex {
-        left: u8,
-        unit: u16,
-    },
+    Hex(HexDigits),
     Number(NumberPrefix),
     /// This many bytes of the word were read.
     Word(Word, u8),
@@ -212,17 +210,17 @@ impl Scanner {
         self.high = false;
     }
 
-    /// Whether the value broke a rule so far.
+    /// Whether the value broke a rule until here.
     pub(crate) fn malformed(&self) -> bool {
         self.malformed
     }
 
     /// Whether the next byte is inside a string.
     pub(crate) fn in_string(&self) -> bool {
-        matches!(self.at, At::Text | At::Escape | At::Hex { .. })
+        matches!(self.at, At::Text | At::Escape | At::Hex(_))
     }
 
-    /// Whether the next byte is inside a string, and anything but a quote or a backslash goes on with it.
+    /// Whether the next byte is inside a string, and anything but a quote or a backslash continues it.
     #[inline]
     pub(crate) fn in_plain_string(&self) -> bool {
         self.at == At::Text && !self.high
@@ -300,7 +298,7 @@ impl Scanner {
                 }
             }
             At::Escape => self.escape(byte),
-            At::Hex { left, unit } => self.hex(left, unit, byte),
+            At::Hex(digits) => self.hex(digits, byte),
             At::Loose => self.loose(byte),
             At::LooseScalar if is_token(byte) => Step::Taken,
             At::LooseScalar | At::Done => {
@@ -395,24 +393,21 @@ impl Scanner {
             self.offend();
         }
         match byte {
-            b'u' => return self.go(At::Hex { left: 4, unit: 0 }),
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+            b'u' => return self.go(At::Hex(HexDigits::of(4))),
+            _ if escaped(byte).is_some() => {}
             _ => self.offend(),
         }
         self.go(At::Text)
     }
 
-    fn hex(&mut self, left: u8, unit: u16, byte: u8) -> Step {
-        let Some(digit) = char::from(byte).to_digit(16) else {
+    fn hex(&mut self, digits: HexDigits, byte: u8) -> Step {
+        let Some(digits) = digits.next(byte) else {
             self.high = false;
             self.offend();
             self.at = At::Text;
             return Step::Again;
         };
-        let unit = unit << 4 | digit as u16;
-        if left > 1 {
-            return self.go(At::Hex { left: left - 1, unit });
-        }
+        let Some(unit) = digits.value() else { return self.go(At::Hex(digits)) };
         let low = matches!(unit, 0xdc00..=0xdfff);
         if low != self.high {
             self.offend();

@@ -8,14 +8,9 @@ mod number;
 mod quote;
 mod string;
 
-use crate::byte_set::ByteSet;
 use crate::limits::MAX_NAME;
-use crate::readers::json::{MAX_DEPTH, Nesting, Progress, Surrogates, escape_byte_into, is_token};
-
-const DICT: u8 = 0;
-const LIST: u8 = 1;
-const TUPLE: u8 = 2;
-const SET: u8 = 3;
+use crate::readers::json::{HexDigits, Progress, Surrogates, escape_byte_into, is_token};
+use crate::readers::structure::{Act, Container, Expect, Sign, StringEnd, Structure};
 
 /// The longest first key of a dict that is held back, in bytes, until it shows whether this is a set.
 const LONGEST_HELD: usize = MAX_NAME;
@@ -29,16 +24,11 @@ const LONGEST_HELD: usize = MAX_NAME;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Translator {
     at: At,
-    nesting: Nesting,
+    structure: Structure,
     /// The number, word or string prefix being read.
     token: Vec<u8>,
     string: StringForm,
     surrogates: Surrogates,
-    malformed: bool,
-    /// The scalar being read is a dict's key.
-    in_key: bool,
-    /// The innermost container has an item already.
-    has_items: bool,
     /// The literal is an argument of a call expression. A string may have quotes in it that are not escaped.
     argument: bool,
     /// A name may follow a number or word without a separator.
@@ -47,23 +37,14 @@ pub(crate) struct Translator {
     brace: Option<usize>,
     /// What was written since that brace, until it is known what it opens.
     held: Vec<u8>,
-    /// The quotes around the first key behind that brace are not in the literal.
+    /// The quotes around the first key after that brace are not in the literal.
     added_quotes: bool,
 }
 
-/// What the grammar expects next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What the next byte belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    #[default]
-    Before,
-    /// An item of a list or its closing bracket.
-    Item,
-    /// A key or the closing brace.
-    Key,
-    Colon,
-    Value,
-    /// A comma or a closing bracket.
-    After,
+    Between(Expect),
     Token,
     /// One quote was read. It may open a string, be the first of two quotes of an empty string, or the first of three.
     Quote,
@@ -74,15 +55,24 @@ enum At {
     Escape,
     /// After a backslash in a raw string.
     RawEscape,
-    Hex {
-        left: u8,
-        value: u32,
-    },
+    Hex(HexDigits),
     Octal {
         left: u8,
         value: u32,
     },
     Done,
+}
+
+impl Default for At {
+    fn default() -> Self {
+        Self::Between(Expect::default())
+    }
+}
+
+impl From<Option<Expect>> for At {
+    fn from(next: Option<Expect>) -> Self {
+        next.map_or(Self::Done, Self::Between)
+    }
 }
 
 /// How the string being read was opened.
@@ -119,7 +109,7 @@ impl Translator {
         self.feed_part(bytes, true, out)
     }
 
-    /// The same, where `last` says that the input ends behind the bytes. If not, it gives `Stop(n)` before a quote of a call
+    /// The same, where `last` says that the input ends after the bytes. If not, it gives `Stop(n)` before a quote of a call
     /// expression if it takes more than these bytes to tell whether the quote ends its string.
     pub(crate) fn feed_part(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) -> Progress {
         if self.brace.is_some() {
@@ -160,7 +150,7 @@ impl Translator {
                 continue;
             }
             if self.at == At::Token && is_token(byte) {
-                if self.tight && self.nesting.len() == 0 {
+                if self.tight && self.structure.is_outermost() {
                     if !number::goes_on(&self.token, byte) {
                         self.end_token(out);
                         return Progress::Done(taken);
@@ -184,13 +174,13 @@ impl Translator {
     /// The input ends here: writes what was held back. Returns whether the literal is complete. If it is not, the
     /// output is the beginning of its JSON.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> bool {
-        let outermost = self.nesting.len() == 0;
+        let outermost = self.structure.is_outermost();
         out.append(&mut self.held);
         self.brace = None;
         match self.at {
             At::Done => {}
             At::Token if outermost && !number::is_cut(&self.token) => self.end_token(out),
-            At::Token if !self.in_key => {
+            At::Token if !self.structure.in_key => {
                 number::write_cut(&self.token, out);
                 self.token.clear();
             }
@@ -203,13 +193,13 @@ impl Translator {
 
     /// Makes the translator new. Its buffers are kept.
     pub(crate) fn reset(&mut self) {
-        let mut nesting = std::mem::take(&mut self.nesting);
+        let mut structure = std::mem::take(&mut self.structure);
         let mut token = std::mem::take(&mut self.token);
         let mut held = std::mem::take(&mut self.held);
-        nesting.clear();
+        structure.reset();
         token.clear();
         held.clear();
-        *self = Self { nesting, token, held, argument: self.argument, tight: self.tight, ..Self::default() };
+        *self = Self { structure, token, held, argument: self.argument, tight: self.tight, ..Self::default() };
     }
 
     /// From now on literals are arguments of a call expression: a quote ends a string only before something that may follow
@@ -219,17 +209,16 @@ impl Translator {
         self.tight = tight;
     }
 
-    /// Whether the literal broke a rule so far.
+    /// Whether the literal broke a rule until here.
     pub(crate) fn malformed(&self) -> bool {
-        self.malformed
+        self.structure.malformed || self.surrogates.broken()
     }
 
-    /// Inside a string: the bytes that may end it, and those that JSON would escape in another way. `None` outside of
-    /// strings.
+    /// What may end the string that the literal is in. `None` outside of strings.
     #[inline]
-    pub(crate) fn string_ends(&self) -> Option<ByteSet> {
+    pub(crate) fn string_end(&self) -> Option<StringEnd> {
         (self.at == At::Text && !self.surrogates.waits() && self.brace.is_none())
-            .then(|| ByteSet::of(b"\\\n\r").with(self.string.quote))
+            .then_some(StringEnd::Quote(self.string.quote))
     }
 
     fn step(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
@@ -259,13 +248,13 @@ impl Translator {
                 escape_byte_into(byte, out);
                 self.go(At::Text)
             }
-            At::Hex { left, value } => self.hex(left, value, byte, out),
+            At::Hex(digits) => self.hex(digits, byte, out),
             At::Octal { left, value } => self.octal(left, value, byte, out),
             At::Done => Step::Ended,
             // The caller takes text of strings, and tokens, in one go.
             At::Text => Step::Again,
-            _ if byte.is_ascii_whitespace() || byte == 0x0b => Step::Taken,
-            _ => self.structure(byte, out),
+            At::Between(_) if byte.is_ascii_whitespace() || byte == 0x0b => Step::Taken,
+            At::Between(expect) => self.between(expect, byte, out),
         }
     }
 
@@ -280,93 +269,61 @@ impl Translator {
     }
 
     /// A byte between values.
-    fn structure(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
-        let begins = matches!(byte, b'{' | b'[' | b'(' | b'"' | b'\'') || is_token(byte);
-        let closes = matches!(byte, b'}' | b']' | b')');
-        match self.at {
-            At::Before if !begins => {
-                self.malformed = true;
+    fn between(&mut self, expect: Expect, byte: u8, out: &mut Vec<u8>) -> Step {
+        let sign = match byte {
+            b'{' | b'[' | b'(' | b'"' | b'\'' => Sign::Begins,
+            b'}' | b']' | b')' => Sign::Closes,
+            b',' => Sign::Comma,
+            b':' => Sign::Colon,
+            _ if is_token(byte) => Sign::Begins,
+            _ => Sign::Other,
+        };
+        if expect == Expect::Colon
+            && sign != Sign::Other
+            && let Some(brace) = self.brace.take()
+            && matches!(sign, Sign::Closes | Sign::Comma)
+        {
+            // JSON has no sets.
+            self.structure.malformed = true;
+            self.begin_set(brace, out);
+            return self.again(At::Between(Expect::Comma));
+        }
+        match self.structure.act(expect, sign, out) {
+            Act::Value => self.value(byte, out),
+            Act::Key => self.key(byte, out),
+            Act::Close => self.close(byte, out),
+            Act::Take(expect) => self.go(At::Between(expect)),
+            Act::Again(expect) => self.again(At::Between(expect)),
+            Act::Drop => Step::Taken,
+            Act::End => {
                 self.at = At::Done;
                 Step::Ended
             }
-            At::Before | At::Value if begins => self.value(byte, out),
-            At::Item if begins => {
-                self.separate(out);
-                self.value(byte, out)
-            }
-            At::Key if begins => self.key(byte, out),
-            At::Colon if byte == b':' => {
-                self.brace = None;
-                out.extend_from_slice(b": ");
-                self.go(At::Value)
-            }
-            At::Item | At::Key | At::After if closes => self.close(byte, out),
-            At::After if byte == b',' => self.go(self.next_item()),
-            // From here on it is not valid Python, or has no place in JSON.
-            At::Colon if closes || byte == b',' => {
-                self.malformed = true;
-                if let Some(brace) = self.brace.take() {
-                    self.begin_set(brace, out);
-                    return self.again(At::After);
-                }
-                out.extend_from_slice(b": ");
-                self.again(At::Value)
-            }
-            At::After if begins => {
-                self.malformed = true;
-                self.again(self.next_item())
-            }
-            At::Colon if begins => {
-                self.malformed = true;
-                self.brace = None;
-                out.extend_from_slice(b": ");
-                self.again(At::Value)
-            }
-            At::Value if closes || byte == b',' => {
-                self.malformed = true;
-                out.extend_from_slice(b"null");
-                self.again(At::After)
-            }
-            _ => {
-                self.malformed = true;
-                Step::Taken
-            }
         }
-    }
-
-    fn next_item(&self) -> At {
-        if self.nesting.last() == Some(DICT) { At::Key } else { At::Item }
-    }
-
-    fn separate(&mut self, out: &mut Vec<u8>) {
-        if self.has_items {
-            out.extend_from_slice(b", ");
-        }
-        self.has_items = true;
     }
 
     /// The first byte of a dict's key.
     fn key(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
-        self.separate(out);
+        self.structure.separate(out);
         if matches!(byte, b'{' | b'[' | b'(') {
             // JSON has no such keys.
-            self.malformed = true;
+            self.structure.malformed = true;
             self.brace = None;
             out.extend_from_slice(b"\"\": ");
-            return self.again(At::Value);
+            return self.again(At::Between(Expect::Value));
         }
         let step = self.value(byte, out);
-        self.in_key = true;
+        self.structure.in_key = true;
         step
     }
 
     /// The first byte of a value.
     fn value(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
-        self.in_key = false;
-        let (kind, open, at) = match byte {
-            b'{' => (DICT, b'{', At::Key),
-            b'[' => (LIST, b'[', At::Item),
-            b'(' => (TUPLE, b'[', At::Item),
+        self.structure.in_key = false;
+        let container = match byte {
+            b'{' => Container::Object,
+            b'[' => Container::Array,
+            b'(' => Container::Tuple,
             b'"' | b'\'' => {
                 self.string = StringForm { quote: byte, ..StringForm::default() };
                 out.push(b'"');
@@ -378,20 +335,15 @@ impl Translator {
                 return self.go(At::Token);
             }
         };
-        self.malformed |= self.nesting.len() >= MAX_DEPTH;
-        self.nesting.push(kind);
-        self.has_items = false;
         self.added_quotes = false;
-        self.brace = (kind == DICT).then_some(out.len());
-        out.push(open);
-        self.go(at)
+        self.brace = (container == Container::Object).then_some(out.len());
+        let expect = self.structure.open(container, out);
+        self.go(At::Between(expect))
     }
 
     /// The brace at this offset opens a set, as what follows its first item shows.
     fn begin_set(&mut self, brace: usize, out: &mut Vec<u8>) {
-        self.nesting.pop();
-        self.nesting.push(SET);
-        self.in_key = false;
+        self.structure.reopen(Container::Set);
         out[brace] = b'[';
         if self.added_quotes {
             out.pop();
@@ -399,27 +351,10 @@ impl Translator {
         }
     }
 
-    fn close(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
-        let kind = self.nesting.pop();
+    fn close(&mut self, bracket: u8, out: &mut Vec<u8>) -> Step {
         self.brace = None;
-        self.malformed |= match byte {
-            b'}' => !matches!(kind, Some(DICT | SET)),
-            b']' => kind != Some(LIST),
-            _ => kind != Some(TUPLE),
-        };
-        out.push(if kind == Some(DICT) { b'}' } else { b']' });
-        self.has_items = true;
-        self.in_key = false;
-        self.end_value();
+        self.at = self.structure.close(bracket, out).into();
         if self.at == At::Done { Step::Last } else { Step::Taken }
-    }
-
-    fn end_value(&mut self) {
-        self.at = match self.nesting.len() {
-            0 => At::Done,
-            _ if self.in_key => At::Colon,
-            _ => At::After,
-        };
     }
 
     /// Takes bytes of a number or word.
@@ -427,7 +362,7 @@ impl Translator {
         let count = bytes.iter().take_while(|&&byte| is_token(byte)).count();
         let from = self.token.len();
         self.token.extend_from_slice(&bytes[..count]);
-        self.malformed |= number::is_lost(&self.token, from);
+        self.structure.malformed |= number::is_lost(&self.token, from);
         count
     }
 
@@ -438,7 +373,7 @@ impl Translator {
             if self.token.iter().all(|byte| b"rbufRBUF".contains(byte)) {
                 self.string = StringForm { quote: byte, raw: is(b'r'), ..StringForm::default() };
                 // The value of a formatted string cannot be known.
-                self.malformed |= is(b'f');
+                self.structure.malformed |= is(b'f');
                 out.push(b'"');
                 return self.go(At::Quote);
             }
@@ -448,13 +383,13 @@ impl Translator {
     }
 
     fn end_token(&mut self, out: &mut Vec<u8>) {
-        if self.in_key {
+        if self.structure.in_key {
             out.push(b'"');
         }
         let from = out.len();
         let fits = number::write(&self.token, out);
-        self.malformed |= !fits;
-        if self.in_key {
+        self.structure.malformed |= !fits;
+        if self.structure.in_key {
             if out.get(from) == Some(&b'"') {
                 // A bare word was already written as a string.
                 out.remove(from);
@@ -464,7 +399,7 @@ impl Translator {
             }
         }
         self.token.clear();
-        self.end_value();
+        self.at = self.structure.end_value().into();
     }
 }
 

@@ -1,5 +1,5 @@
-//! Values with quote tokens: a special token stands on both sides of each string, keys are bare, and nothing is
-//! escaped. Translates one value to JSON while it arrives.
+//! Values with quote tokens: a special token is on both sides of each string, keys are bare, and nothing is escaped.
+//! Translates one value to JSON while it arrives.
 //!
 //! Whatever the bytes are, the JSON is well-formed once the value is complete. What breaks the rules is flagged and
 //! corrected in the simplest way.
@@ -8,14 +8,11 @@ mod unquoted;
 
 use memchr::{memchr, memchr3};
 
-use crate::byte_set::ByteSet;
-use crate::readers::json::{MAX_DEPTH, Nesting, Progress, Scanner, Unescaper, escape_bytes_into};
+use crate::readers::json::{Progress, Unescaper, escape_bytes_into};
 use crate::readers::number::NumberPrefix;
+use crate::readers::structure::{Act, Container, Expect, Sign, StringEnd, Structure};
 use crate::readers::words::Word;
 use crate::utf8::Utf8Carry;
-
-const OBJECT: u8 = 0;
-const ARRAY: u8 = 1;
 
 /// The longest number, in bytes. Longer text is a word. A number waits for its end, so its length must be bounded.
 const MAX_NUMBER: usize = 4300;
@@ -25,7 +22,7 @@ const MAX_KEY_SPACE: usize = 64;
 
 /// Translates one value with quote tokens into JSON.
 ///
-/// * A string is all that stands between two quote tokens, whatever it is.
+/// * A string is everything between two quote tokens, whatever it is.
 /// * An object is `{key:value,key:value}`. A bare key is all up to the colon (or to a closing brace, which it must not
 ///   hold), without the white space around it; a key may also be a string.
 /// * An array is `[value,value]`.
@@ -45,59 +42,73 @@ const MAX_KEY_SPACE: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Translator {
     at: At,
-    nesting: Nesting,
+    structure: Structure,
     /// This many bytes of a quote token were read and are held back.
     matched: usize,
-    /// The number or literal that is being read. In a bare key: white space that may be its end. In a word: the white space or
-    /// comma behind it, and what may be the next key. Between single quotes: the quote that may be the last one.
-    token: Vec<u8>,
+    scalar: Scalar,
+    /// The end of a string without quote tokens, held back because it may not belong to it: white space; in a word also a
+    /// comma and what may be the next key; the closing single quote. It is text of the string if the string continues.
+    tail: Vec<u8>,
     /// Round brackets that are open in the word.
     brackets: usize,
-    /// The last value stood between single quotes.
+    /// The last value was in single quotes.
     single: bool,
-    /// `token` is this prefix of a number; `None` if no number begins with it.
-    number: Option<NumberPrefix>,
     /// Reads JSON's strings.
-    scanner: Scanner,
     unescaper: Unescaper,
     /// What `unescaper` wrote for the last bytes.
     unescaped: Vec<u8>,
     carry: Utf8Carry,
-    malformed: bool,
-    /// The string being read is an object's key.
-    in_key: bool,
-    /// The innermost container has an item already.
-    has_items: bool,
     /// The current bytes are known to be UTF-8.
     valid: bool,
 }
 
-/// What the grammar expects next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// A number or word, which waits for its end.
+#[derive(Debug, Clone, Default)]
+struct Scalar {
+    text: Vec<u8>,
+    /// The text is this prefix of a number; `None` if no number begins with it.
+    number: Option<NumberPrefix>,
+}
+
+impl Scalar {
+    fn begin(&mut self) {
+        self.text.clear();
+        self.number = Some(NumberPrefix::Start);
+    }
+
+    /// Adds bytes. Returns whether a number or word may still begin with the text.
+    fn push(&mut self, bytes: &[u8]) -> bool {
+        self.number = self.number.and_then(|number| bytes.iter().copied().try_fold(number, NumberPrefix::next));
+        self.text.extend_from_slice(bytes);
+        (self.number.is_some() && self.text.len() <= MAX_NUMBER) || Word::begun(&self.text).is_some()
+    }
+
+    /// Its JSON, if it is complete.
+    fn json(&self) -> Option<&[u8]> {
+        match self.number {
+            Some(number) => number.is_whole().then_some(&self.text),
+            None => Word::of(&self.text).map(|word| word.json().as_bytes()),
+        }
+    }
+}
+
+/// What the next byte belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    #[default]
-    Before,
-    /// An item of an array or its closing bracket.
-    Item,
-    /// A key or the closing brace.
-    Key,
+    Between(Expect),
     BareKey,
-    Colon,
-    Value,
-    /// A comma or a closing bracket.
-    After,
-    /// What may be a number or literal.
-    Token,
+    /// After an equals sign in a bare key.
+    Equals,
+    /// What may be a number or word.
+    Scalar,
     /// Text that is neither.
     Word,
-    /// Behind white space or a comma in such text: perhaps in the next key.
+    /// After white space or a comma in such text: perhaps in the next key.
     Gap,
     /// Between single quotes.
     Single,
-    /// Behind what may be the last single quote.
+    /// After what may be the closing single quote.
     SingleEnd,
-    /// Behind an equals sign in a bare key.
-    Equals,
     /// Between quote tokens.
     Text,
     /// In a JSON string.
@@ -105,16 +116,28 @@ enum At {
     Done,
 }
 
-/// A byte between values, or the first byte of one.
+impl Default for At {
+    fn default() -> Self {
+        Self::Between(Expect::default())
+    }
+}
+
+impl From<Option<Expect>> for At {
+    fn from(next: Option<Expect>) -> Self {
+        next.map_or(Self::Done, Self::Between)
+    }
+}
+
+/// What is read between values: a quote token or a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum Unit {
     Quote,
     Byte(u8),
 }
 
 impl Translator {
     /// Whether a value may start with these bytes; `None` if more are needed. It does not start with the beginning of a quote token
-    /// that goes on in another way, such as that of a marker, unless this is a list's bracket.
+    /// that continues in another way, such as that of a marker, unless this is a list's bracket.
     pub(crate) fn starts(quote: &[u8], rest: &[u8]) -> Option<bool> {
         let same = quote.iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count();
         match quote.first() {
@@ -150,25 +173,25 @@ impl Translator {
     /// The input ends here: writes what was held back. Returns whether the value is complete. If it is not, the output
     /// is the beginning of its JSON.
     pub(crate) fn finish(&mut self, quote: &[u8], out: &mut Vec<u8>) -> bool {
-        let outermost = self.nesting.len() == 0;
-        let whole = outermost && self.at == At::Token && self.literal().is_some();
+        let outermost = self.structure.is_outermost();
         let held = &quote[..self.matched.min(quote.len())];
         self.matched = 0;
         match self.at {
-            At::Token if whole => self.end_token(out),
-            At::Token => {
-                out.extend_from_slice(Word::begun_json(&self.token).unwrap_or(&self.token));
-                self.token.clear();
+            At::Scalar if outermost && self.scalar.json().is_some() => self.end_scalar(out),
+            At::Scalar => {
+                let text = &self.scalar.text;
+                out.extend_from_slice(Word::begun_json(text).unwrap_or(text));
+                self.scalar.begin();
             }
             At::Word | At::Gap if outermost => {
-                if self.gap_has_text() {
-                    self.held_text(out);
+                if self.tail_has_text() {
+                    self.write_tail(out);
                 }
-                self.token.clear();
+                self.tail.clear();
                 self.end_string(out);
             }
             At::Gap | At::SingleEnd => {
-                self.held_text(out);
+                self.write_tail(out);
                 self.end_text(out);
             }
             At::Equals => {
@@ -185,29 +208,30 @@ impl Translator {
         self.at == At::Done
     }
 
-    /// Whether the value broke a rule so far.
+    /// Whether the value broke a rule until here.
     pub(crate) fn malformed(&self) -> bool {
-        self.malformed
+        self.structure.malformed
     }
 
     /// Makes the translator new. Its buffers are kept.
     pub(crate) fn reset(&mut self) {
         let mut old = std::mem::take(self);
-        old.nesting.clear();
-        old.token.clear();
-        old.scanner.reset();
+        old.structure.reset();
+        old.tail.clear();
         old.unescaped.clear();
-        self.nesting = old.nesting;
-        self.token = old.token;
-        self.scanner = old.scanner;
+        self.structure = old.structure;
+        self.scalar = old.scalar;
+        self.tail = old.tail;
         self.unescaped = old.unescaped;
     }
 
-    /// Between quote tokens: the byte with which the closing token begins. `None` elsewhere.
-    pub(crate) fn string_ends(&self, quote: &[u8]) -> Option<ByteSet> {
-        let text = self.at == At::Text && self.matched == 0 && self.carry.is_empty();
-        let first = quote.first()?;
-        text.then(|| ByteSet::EMPTY.with(*first))
+    /// Between quote tokens: the beginning of the closing token. `None` elsewhere.
+    #[inline]
+    pub(crate) fn string_end(&self, quote: &[u8]) -> Option<StringEnd> {
+        if self.at != At::Text || self.matched > 0 || !self.carry.is_empty() {
+            return None;
+        }
+        quote.first().map(|&first| StringEnd::Token(first, quote.get(1).copied()))
     }
 
     /// Takes bytes at the start of `rest`, whose first byte is `byte`. Returns how many; 0 if the state has changed and
@@ -222,11 +246,12 @@ impl Translator {
             }
             At::Json => self.json(rest, out),
             At::BareKey => self.bare_key(rest, out),
-            At::Token => {
-                let count = rest.iter().take_while(|&&byte| goes_on(quote, byte)).count();
-                match count {
-                    0 => self.end_token(out),
-                    _ => self.token(&rest[..count], out),
+            At::Scalar => {
+                let count = rest.iter().take_while(|&&byte| is_scalar(quote, byte)).count();
+                if count == 0 {
+                    self.end_scalar(out);
+                } else if !self.scalar.push(&rest[..count]) {
+                    self.begin_word(out);
                 }
                 count
             }
@@ -236,7 +261,7 @@ impl Translator {
                 let plain = memchr(b'\'', rest).unwrap_or(rest.len());
                 self.text(&rest[..plain], out);
                 if plain < rest.len() {
-                    self.token.push(b'\'');
+                    self.tail.push(b'\'');
                     self.at = At::SingleEnd;
                 }
                 (plain + 1).min(rest.len())
@@ -245,20 +270,22 @@ impl Translator {
             At::Equals => {
                 self.at = At::BareKey;
                 if quote.first() == Some(&byte) {
-                    self.malformed = true;
-                    self.token.clear();
+                    self.structure.malformed = true;
+                    self.tail.clear();
                     self.end_string(out);
-                    self.structure(Sign::Byte(b':'), out);
+                    self.between(Expect::Colon, Unit::Byte(b':'), out);
                 } else {
                     self.key_text(b"=", out);
                 }
                 0
             }
             At::Done => 0,
-            // Between values no string begins: a bracket there closes, even if the token begins like it.
-            _ if quote.first() == Some(&byte) && (self.at != At::After || byte != b']') => self.quote(quote, rest, out),
-            _ if byte.is_ascii_whitespace() => 1,
-            _ => self.structure(Sign::Byte(byte), out),
+            // After a value no string begins: a bracket there closes, even if the token begins like it.
+            At::Between(expect) if quote.first() == Some(&byte) && (expect != Expect::Comma || byte != b']') => {
+                self.quote(quote, rest, out)
+            }
+            At::Between(_) if byte.is_ascii_whitespace() => 1,
+            At::Between(expect) => self.between(expect, Unit::Byte(byte), out),
         }
     }
 
@@ -279,11 +306,7 @@ impl Translator {
             self.matched += fitting;
             if self.matched == quote.len() {
                 self.matched = 0;
-                if self.at == At::Text {
-                    self.end_string(out);
-                } else {
-                    while self.structure(Sign::Quote, out) == 0 {}
-                }
+                self.end_quote(out);
             }
             return fitting;
         }
@@ -293,7 +316,7 @@ impl Translator {
         self.matched -= lost;
         match self.at {
             At::Text => self.text(&held[..lost], out),
-            At::Key => {
+            At::Between(Expect::Key) => {
                 self.matched = 0;
                 self.begin_bare_key(out);
                 self.key_text(held, out);
@@ -301,22 +324,39 @@ impl Translator {
             // The token begins with a bracket, and what was read is one.
             _ if matches!(held[0], b'[' | b']') => {
                 self.matched = 0;
-                while self.structure(Sign::Byte(held[0]), out) == 0 {}
+                self.unit(Unit::Byte(held[0]), out);
                 self.again_from(quote, &held[1..], out);
             }
             // No value begins here. Who needs the bytes that were held back asks `starts` first.
-            At::Before => {
+            At::Between(Expect::Literal) => {
                 self.matched = 0;
-                self.malformed = true;
+                self.structure.malformed = true;
                 self.at = At::Done;
             }
-            _ => {
+            At::Between(expect) => {
                 self.matched = 0;
-                self.stray(&held[..lost], out);
+                self.stray(expect, &held[..lost], out);
                 self.again_from(quote, &held[lost..], out);
             }
+            // Nowhere else does a token begin.
+            _ => {}
         }
         0
+    }
+
+    /// A quote token is complete.
+    fn end_quote(&mut self, out: &mut Vec<u8>) {
+        match self.at {
+            At::Text => self.end_string(out),
+            _ => self.unit(Unit::Quote, out),
+        }
+    }
+
+    /// Takes a unit between values.
+    fn unit(&mut self, unit: Unit, out: &mut Vec<u8>) {
+        while let At::Between(expect) = self.at
+            && self.between(expect, unit, out) == 0
+        {}
     }
 
     /// Reads bytes that were held back as the beginning of a quote token, and are none.
@@ -325,181 +365,124 @@ impl Translator {
             held = &held[self.step(quote, byte, held, out)..];
         }
         // The value has ended, so what follows it cannot be given back.
-        self.malformed |= !held.is_empty();
+        self.structure.malformed |= !held.is_empty();
     }
 
-    /// A byte between values.
-    fn structure(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
-        let (begins, closes) = match sign {
-            Sign::Quote => (true, false),
-            Sign::Byte(b'{' | b'[' | b'"') => (true, false),
-            Sign::Byte(byte) => (is_word(byte) && byte != b':', matches!(byte, b'}' | b']')),
+    /// A unit between values. Returns whether it was taken, as the number of its bytes.
+    fn between(&mut self, expect: Expect, unit: Unit, out: &mut Vec<u8>) -> usize {
+        let mut sign = match unit {
+            Unit::Quote | Unit::Byte(b'{' | b'[' | b'"') => Sign::Begins,
+            Unit::Byte(b'}' | b']') => Sign::Closes,
+            Unit::Byte(b',') => Sign::Comma,
+            Unit::Byte(b':') => Sign::Colon,
+            Unit::Byte(b'=') if expect == Expect::Colon => {
+                self.structure.malformed = true;
+                Sign::Colon
+            }
+            Unit::Byte(byte) if is_word(byte) => Sign::Begins,
+            Unit::Byte(_) => Sign::Other,
         };
-        let comma = sign == Sign::Byte(b',');
-        let behind_single = std::mem::take(&mut self.single);
-        match self.at {
-            // A quote token that closes what a single quote has closed.
-            At::After if behind_single && sign == Sign::Quote => 1,
-            At::Before if !begins => {
-                self.malformed = true;
-                self.again(At::Done)
-            }
-            At::Before | At::Value if begins => self.value(sign, out),
-            At::Item if begins => {
-                self.separate(out);
-                self.value(sign, out)
-            }
-            At::Key if !closes && !comma => self.key(sign, out),
-            At::Colon if matches!(sign, Sign::Byte(b':' | b'=')) => {
-                self.malformed |= sign == Sign::Byte(b'=');
-                out.extend_from_slice(b": ");
-                self.go(At::Value)
-            }
-            At::Item | At::Key | At::After if closes => self.close(sign, out),
-            At::After if comma => self.go(self.next_item()),
-            // From here on it is malformed.
-            At::After if begins => {
-                self.malformed = true;
-                self.again(self.next_item())
-            }
-            At::Colon if begins || closes || comma => {
-                self.malformed = true;
-                out.extend_from_slice(b": ");
-                self.again(At::Value)
-            }
-            At::Value if closes || comma => {
-                self.malformed = true;
-                out.extend_from_slice(b"null");
-                self.again(At::After)
-            }
-            // The beginning of a tag, where it is not that of a quote token.
-            _ if sign == Sign::Byte(b'<') => {
-                self.stray(b"<", out);
+        // A key may begin with anything.
+        if expect == Expect::Key && !matches!(sign, Sign::Closes | Sign::Comma) {
+            sign = Sign::Begins;
+        }
+        // A quote token that closes what a single quote has closed.
+        if std::mem::take(&mut self.single) && expect == Expect::Comma && unit == Unit::Quote {
+            return 1;
+        }
+        match self.structure.act(expect, sign, out) {
+            Act::Value => self.value(unit, out),
+            Act::Key => self.key(unit, out),
+            Act::Close => {
+                let Unit::Byte(bracket) = unit else { return 1 };
+                self.at = self.structure.close(bracket, out).into();
                 1
             }
-            _ => {
-                self.malformed = true;
+            Act::Take(expect) => self.go(At::Between(expect)),
+            Act::Again(expect) => self.again(At::Between(expect)),
+            Act::End => self.again(At::Done),
+            Act::Drop => {
+                // The beginning of a tag, where it is not that of a quote token.
+                if unit == Unit::Byte(b'<') {
+                    self.stray(expect, b"<", out);
+                }
                 1
             }
         }
-    }
-
-    fn next_item(&self) -> At {
-        if self.nesting.last() == Some(OBJECT) { At::Key } else { At::Item }
-    }
-
-    fn separate(&mut self, out: &mut Vec<u8>) {
-        if self.has_items {
-            out.extend_from_slice(b", ");
-        }
-        self.has_items = true;
     }
 
     /// The start of an object's key.
-    fn key(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
-        if matches!(sign, Sign::Quote | Sign::Byte(b'"')) {
-            self.separate(out);
-            self.in_key = true;
-            return self.string(sign, out);
+    fn key(&mut self, unit: Unit, out: &mut Vec<u8>) -> usize {
+        if matches!(unit, Unit::Quote | Unit::Byte(b'"')) {
+            self.structure.separate(out);
+            self.structure.in_key = true;
+            return self.string(unit, out);
         }
-        self.malformed |= matches!(sign, Sign::Byte(b'{' | b'['));
+        self.structure.malformed |= matches!(unit, Unit::Byte(b'{' | b'['));
         self.begin_bare_key(out);
         0
     }
 
     /// The start of a value.
-    fn value(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
-        self.in_key = false;
-        let (kind, open, at) = match sign {
-            Sign::Quote | Sign::Byte(b'"') => return self.string(sign, out),
-            Sign::Byte(b'{') => (OBJECT, b'{', At::Key),
-            Sign::Byte(b'[') => (ARRAY, b'[', At::Item),
-            Sign::Byte(b'\'') => {
-                self.malformed = true;
-                self.token.clear();
+    fn value(&mut self, unit: Unit, out: &mut Vec<u8>) -> usize {
+        self.structure.in_key = false;
+        let container = match unit {
+            Unit::Quote | Unit::Byte(b'"') => return self.string(unit, out),
+            Unit::Byte(b'{') => Container::Object,
+            Unit::Byte(b'[') => Container::Array,
+            Unit::Byte(b'\'') => {
+                self.structure.malformed = true;
+                self.tail.clear();
                 out.push(b'"');
                 return self.go(At::Single);
             }
-            Sign::Byte(_) => {
-                self.token.clear();
-                self.number = Some(NumberPrefix::Start);
-                return self.again(At::Token);
+            Unit::Byte(_) => {
+                self.scalar.begin();
+                return self.again(At::Scalar);
             }
         };
-        self.malformed |= self.nesting.len() >= MAX_DEPTH;
-        self.nesting.push(kind);
-        self.has_items = false;
-        out.push(open);
-        self.go(at)
+        let expect = self.structure.open(container, out);
+        self.go(At::Between(expect))
     }
 
-    fn close(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
-        let kind = self.nesting.pop();
-        let (fitting, close) = if kind == Some(OBJECT) { (b'}', b'}') } else { (b']', b']') };
-        self.malformed |= sign != Sign::Byte(fitting);
-        out.push(close);
-        self.has_items = true;
-        self.in_key = false;
-        self.end_value();
-        1
-    }
-
-    fn end_value(&mut self) {
-        self.at = match self.nesting.len() {
-            0 => At::Done,
-            _ if self.in_key => At::Colon,
-            _ => At::After,
-        };
-    }
-
-    /// Takes bytes of what may be a number or literal.
-    fn token(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        self.number = self.number.and_then(|number| bytes.iter().copied().try_fold(number, NumberPrefix::next));
-        self.token.extend_from_slice(bytes);
-        let number = self.number.is_some() && self.token.len() <= MAX_NUMBER;
-        if !number && Word::begun(&self.token).is_none() {
-            self.begin_word(out);
-        }
-    }
-
-    /// The JSON of the number or literal that was read, if it is complete.
-    fn literal(&mut self) -> Option<&[u8]> {
-        match self.number {
-            Some(number) => number.is_whole().then_some(&self.token),
-            None => Word::of(&self.token).map(|word| word.json().as_bytes()),
-        }
-    }
-
-    fn end_token(&mut self, out: &mut Vec<u8>) {
-        if let Some(json) = self.literal() {
+    fn end_scalar(&mut self, out: &mut Vec<u8>) {
+        if let Some(json) = self.scalar.json() {
             out.extend_from_slice(json);
-            self.token.clear();
-            self.end_value();
+            self.at = self.structure.end_value().into();
         } else {
             self.begin_word(out);
             self.end_string(out);
         }
     }
 
-    /// The text that was read is neither number nor literal.
+    /// The text of the scalar is neither a number nor a word, so it is the beginning of a string.
     fn begin_word(&mut self, out: &mut Vec<u8>) {
-        self.malformed = true;
+        self.structure.malformed = true;
         self.at = At::Word;
         self.brackets = 0;
+        self.tail.clear();
         out.push(b'"');
-        self.held_text(out);
+        let text = std::mem::take(&mut self.scalar.text);
+        self.text(&text, out);
+        self.scalar.text = text;
     }
 
     fn begin_bare_key(&mut self, out: &mut Vec<u8>) {
-        self.separate(out);
-        self.in_key = true;
-        self.token.clear();
+        self.structure.separate(out);
+        self.structure.in_key = true;
+        self.tail.clear();
         self.at = At::BareKey;
         out.push(b'"');
     }
 
-    /// Takes text of a bare key, up to the byte that ends it.
+    /// Takes text of a bare key, up to the byte that ends it. Most keys are names, which are copied.
     fn bare_key(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        let name = bytes.iter().take_while(|&&byte| is_name(byte)).count();
+        if name > 0 && self.carry.is_empty() {
+            self.write_tail(out);
+            out.extend_from_slice(&bytes[..name]);
+            return name;
+        }
         let end = memchr3(b':', b'}', b'=', bytes);
         let stretch = &bytes[..end.unwrap_or(bytes.len())];
         self.key_text(stretch, out);
@@ -508,7 +491,7 @@ impl Translator {
             return stretch.len() + 1;
         }
         if end.is_some() {
-            self.token.clear();
+            self.tail.clear();
             self.end_string(out);
         }
         stretch.len()
@@ -519,67 +502,67 @@ impl Translator {
         while !text.is_empty() {
             let solid = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
             if solid > 0 {
-                self.held_text(out);
+                self.write_tail(out);
                 self.text(&text[..solid], out);
             }
-            let space = text.len() - solid - text[solid..].trim_ascii_start().len();
-            let room = MAX_KEY_SPACE - self.token.len();
-            self.malformed |= space > room;
-            self.token.extend_from_slice(&text[solid..solid + space.min(room)]);
-            text = &text[solid + space..];
+            text = &text[solid..];
+            let space = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let room = MAX_KEY_SPACE - self.tail.len();
+            self.structure.malformed |= space > room;
+            self.tail.extend_from_slice(&text[..space.min(room)]);
+            text = &text[space..];
         }
     }
 
     /// The start of a string.
-    fn string(&mut self, sign: Sign, out: &mut Vec<u8>) -> usize {
+    fn string(&mut self, unit: Unit, out: &mut Vec<u8>) -> usize {
         out.push(b'"');
-        if sign == Sign::Quote {
+        if unit == Unit::Quote {
             return self.go(At::Text);
         }
-        self.scanner.reset();
         self.unescaper = Unescaper::new();
         self.again(At::Json)
     }
 
     /// Takes text of a JSON string, quotes included.
     fn json(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        let progress = self.scanner.feed(bytes);
-        let taken = if let Progress::Done(taken) = progress { taken } else { bytes.len() };
-        self.malformed |= self.scanner.malformed();
         let mut text = std::mem::take(&mut self.unescaped);
         text.clear();
-        self.unescaper.feed(&bytes[..taken], &mut text);
+        let progress = self.unescaper.feed(bytes, &mut text);
+        self.structure.malformed |= self.unescaper.malformed();
         self.text(&text, out);
         self.unescaped = text;
-        if progress != Progress::More {
-            self.end_string(out);
-        }
+        let Progress::Done(taken) = progress else { return bytes.len() };
+        self.end_string(out);
         taken
     }
 
     fn end_string(&mut self, out: &mut Vec<u8>) {
         self.end_text(out);
         out.push(b'"');
-        self.end_value();
+        self.at = self.structure.end_value().into();
     }
 
-    /// Writes the bytes of a quote token that were held back as text.
-    fn held_text(&mut self, out: &mut Vec<u8>) {
-        let mut token = std::mem::take(&mut self.token);
-        self.text(&token, out);
-        token.clear();
-        self.token = token;
+    /// The string continues after what was held back as its end.
+    fn write_tail(&mut self, out: &mut Vec<u8>) {
+        if self.tail.is_empty() {
+            return;
+        }
+        let mut tail = std::mem::take(&mut self.tail);
+        self.text(&tail, out);
+        tail.clear();
+        self.tail = tail;
     }
 
     fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
         if self.valid && self.carry.is_empty() {
             return escape_bytes_into(text, out);
         }
-        self.malformed |= self.carry.feed(text, &mut |text| escape_bytes_into(text.as_bytes(), out));
+        self.structure.malformed |= self.carry.feed(text, &mut |text| escape_bytes_into(text.as_bytes(), out));
     }
 
     fn end_text(&mut self, out: &mut Vec<u8>) {
-        self.malformed |= self.carry.finish(&mut |text| escape_bytes_into(text.as_bytes(), out));
+        self.structure.malformed |= self.carry.finish(&mut |text| escape_bytes_into(text.as_bytes(), out));
     }
 }
 
@@ -588,8 +571,13 @@ fn is_word(byte: u8) -> bool {
     !matches!(byte, 0..=b' ' | b',' | b'{' | b'}' | b'[' | b']' | b'(' | b')' | b'<' | 0x7f)
 }
 
-/// Whether a word that was begun goes on with this byte.
-fn goes_on(quote: &[u8], byte: u8) -> bool {
+/// Whether a byte can be part of a name.
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+/// Whether a scalar may contain this byte.
+fn is_scalar(quote: &[u8], byte: u8) -> bool {
     is_word(byte) && quote.first() != Some(&byte)
 }
 

@@ -1,7 +1,7 @@
 //! Completes JSON that was cut off, so that it becomes valid.
 
 use super::text::{escape_byte_into, plain_len};
-use super::{ARRAY, At, Progress, Scanner, is_space};
+use super::{ARRAY, At, HexDigits, Progress, Scanner, escaped, is_space};
 
 /// Completes the beginning of a JSON value, so that the result is valid JSON. Strings and brackets are closed; an
 /// unfinished escape, key or comma is dropped; a key without a value gets `null`; a literal or number is completed. An
@@ -30,7 +30,7 @@ pub fn close(json: &str) -> String {
 struct Closer {
     scanner: Scanner,
     out: Vec<u8>,
-    /// The output up to here is complete but for closing brackets: it ends before the last comma or behind the last
+    /// The output up to here is complete but for closing brackets: it ends before the last comma or after the last
     /// opening bracket.
     safe: usize,
 }
@@ -91,10 +91,6 @@ impl Closer {
     /// Copies one escape, or its correction. Returns how many bytes it took; `None` if the escape is cut off.
     fn escape(&mut self, bytes: &[u8]) -> Option<usize> {
         match bytes.get(1)? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
-                self.out.extend_from_slice(&bytes[..2]);
-                Some(2)
-            }
             b'u' => {
                 let (taken, whole) = match unit(bytes) {
                     Unit::Cut => return None,
@@ -112,6 +108,10 @@ impl Closer {
                 };
                 self.out.extend_from_slice(if whole { &bytes[..taken] } else { "\u{fffd}".as_bytes() });
                 Some(taken)
+            }
+            &letter if escaped(letter).is_some() => {
+                self.out.extend_from_slice(&bytes[..2]);
+                Some(2)
             }
             _ => {
                 self.out.extend_from_slice(b"\\\\");
@@ -146,7 +146,7 @@ impl Closer {
 }
 
 enum Unit {
-    Is(u16),
+    Is(u32),
     /// The text ends before the escape is complete.
     Cut,
     Bad,
@@ -154,17 +154,17 @@ enum Unit {
 
 /// The code unit of the `\uXXXX` at the start of the bytes.
 fn unit(bytes: &[u8]) -> Unit {
-    let mut unit = 0;
+    let mut digits = HexDigits::of(4);
     for at in 0..6 {
         match (at, bytes.get(at)) {
             (_, None) => return Unit::Cut,
             (0, Some(b'\\')) | (1, Some(b'u')) => {}
-            (2.., Some(&byte)) => match char::from(byte).to_digit(16) {
-                Some(digit) => unit = unit << 4 | digit as u16,
+            (2.., Some(&byte)) => match digits.next(byte) {
+                Some(next) => digits = next,
                 None => return Unit::Bad,
             },
             _ => return Unit::Bad,
         }
     }
-    Unit::Is(unit)
+    digits.value().map_or(Unit::Bad, Unit::Is)
 }

@@ -15,10 +15,10 @@ pub(crate) struct JsonText {
 }
 
 impl JsonText {
-    /// Appends the text of the next bytes of the string.
-    pub(crate) fn feed(&mut self, json: &[u8], out: &mut Vec<u8>) {
+    /// Appends the text of the next bytes of the string, up to its end.
+    pub(crate) fn feed(&mut self, json: &[u8], out: &mut Vec<u8>) -> Progress {
         let from = out.len();
-        self.unescaper.feed(json, out);
+        let progress = self.unescaper.feed(json, out);
         let text = &out[from..];
         self.started |= !text.iter().copied().all(is_space);
         let mut taken = 0;
@@ -32,6 +32,7 @@ impl JsonText {
             }
         }
         self.malformed |= self.check.malformed() || !text[taken..].iter().copied().all(is_space);
+        progress
     }
 
     /// The string ended. An empty text means that there are no arguments; any other text must be an object.
@@ -40,9 +41,9 @@ impl JsonText {
         self.malformed |= self.started && !object;
     }
 
-    /// Whether the text is no object so far.
+    /// Whether the string or the object in it is malformed, as far as it was read.
     pub(crate) fn malformed(&self) -> bool {
-        self.malformed
+        self.malformed || self.unescaper.malformed()
     }
 
     pub(crate) fn reset(&mut self) {

@@ -37,7 +37,7 @@ fn passes_json_and_stops_at_its_end() {
     }
 }
 
-/// Where the scanner stops in a value, before `first` with one of `seconds` behind it.
+/// Where the scanner stops in a value, before `first` with one of `seconds` after it.
 fn stops(text: &[u8], first: u8, seconds: &[u8], step: usize) -> Vec<usize> {
     let pairs = Pairs::NONE.with(first, &ByteSet::of(seconds));
     let begins = Begins { firsts: ByteSet::of(&[first]), pairs };

@@ -1,24 +1,20 @@
-//! Converts text to the contents of JSON strings and back, and searches such contents fast.
+//! Converts text to the contents of JSON strings, and searches such contents fast.
+
+use super::escaped;
+use crate::byte_set::{HIGH, special_bits};
 
 /// How many leading bytes a JSON string contains unchanged: up to the first quote, backslash or control character.
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     next_special(bytes, 0)
 }
 
-/// The first bytes of a text are searched eight at a time, this many; then the search goes on in larger blocks. Short
+/// The first bytes of a text are searched eight at a time, this many; then the search continues in larger blocks. Short
 /// texts gain from it.
 const NEAR: usize = 64;
 
 /// How far ahead the search in large blocks looks at a time. A limit is needed because the text before the hit is
 /// searched a second time, for control characters.
 const WINDOW: usize = 1024;
-
-const ONES: u64 = u64::from_le_bytes([1; 8]);
-
-const HIGH: u64 = ONES << 7;
-
-/// ASCII text of at most this many bytes is escaped byte by byte.
-const SHORT: usize = 8;
 
 /// How many bytes are compared at once.
 const BLOCK: usize = 128;
@@ -56,7 +52,7 @@ fn next_of(bytes: &[u8], from: usize, other: u8, search: impl Fn(&[u8]) -> Optio
     at
 }
 
-/// The same behind the first [`NEAR`] bytes. `search` finds special bytes other than control characters.
+/// The same after the first [`NEAR`] bytes. `search` finds special bytes other than control characters.
 #[inline(never)]
 fn next_further(bytes: &[u8], from: usize, search: &impl Fn(&[u8]) -> Option<usize>) -> usize {
     let mut at = from;
@@ -107,16 +103,7 @@ pub(crate) fn printable_len(bytes: &[u8]) -> usize {
     at + rest.iter().take_while(|&&byte| is_plain(byte) && matches!(byte, b' '..=b'~')).count()
 }
 
-/// Marks the special bytes of a word by their high bits. The lowest mark is exact; marks above it may be wrong.
-#[inline(always)]
-fn special_bits(word: u64, other: u8) -> u64 {
-    // If a byte is below the subtracted number, the subtraction borrows into its high bit.
-    let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word;
-    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    (below(word, 0x20) | equal(b'"') | equal(b'\\') | equal(other)) & HIGH
-}
-
-/// Follows a JSON string from `from` on. Returns the offset behind its closing quote and `true`, or the offset of the
+/// Follows a JSON string from `from` on. Returns the offset after its closing quote and `true`, or the offset of the
 /// first byte that needs a closer look and `false`: a control character, or the backslash of an escape that is cut off,
 /// unknown, or names a code unit.
 #[inline]
@@ -127,7 +114,7 @@ pub(crate) fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
         match bytes.get(at) {
             Some(b'"') => return (at + 1, true),
             Some(b'\\') => match bytes.get(at + 1) {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
+                Some(&letter) if escaped(letter).is_some() => at += 2,
                 _ => return (at, false),
             },
             _ => return (at, false),
@@ -146,7 +133,7 @@ fn plain_blocks(bytes: &[u8]) -> usize {
 /// Whether a JSON string contains this byte unchanged.
 #[inline]
 pub(crate) fn is_plain(byte: u8) -> bool {
-    LETTERS[usize::from(byte)] == 0
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
 /// Writes text as the contents of a JSON string, without the quotes around it. Quotes, backslashes and control
@@ -154,16 +141,12 @@ pub(crate) fn is_plain(byte: u8) -> bool {
 pub(crate) fn escape_into(text: &str, out: &mut String) {
     out.reserve(room(text.len()));
     let bytes = text.as_bytes();
-    if bytes.len() <= SHORT && bytes.is_ascii() {
-        bytes.iter().for_each(|&byte| escape_ascii_into(byte, out));
-        return;
-    }
     let mut from = 0;
     loop {
         let at = next_special(bytes, from);
         out.push_str(&text[from..at]);
         let Some(&byte) = bytes.get(at) else { return };
-        escape_ascii_into(byte, out);
+        out.push_str(escape(byte).unwrap_or_default());
         from = at + 1;
     }
 }
@@ -206,33 +189,6 @@ pub(crate) fn escape_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
     rest.iter().for_each(|&byte| escape_byte_into(byte, out));
 }
 
-/// Writes an ASCII byte as the contents of a JSON string.
-#[inline]
-pub(crate) fn escape_ascii_into(byte: u8, out: &mut String) {
-    let byte = byte & 0x7f;
-    match LETTERS[usize::from(byte)] {
-        0 => out.push(char::from(byte)),
-        b'u' => out.push_str(escape(byte).unwrap_or_default()),
-        letter => {
-            out.push('\\');
-            out.push(char::from(letter & 0x7f));
-        }
-    }
-}
-
-/// The letter of a byte's escape; 0 if the byte needs none.
-static LETTERS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        if let Some(escape) = escape(byte as u8) {
-            table[byte] = escape.as_bytes()[1];
-        }
-        byte += 1;
-    }
-    table
-};
-
 /// Writes one ASCII byte as the contents of a JSON string.
 #[inline]
 pub(crate) fn escape_byte_into(byte: u8, out: &mut Vec<u8>) {
@@ -244,7 +200,7 @@ pub(crate) fn escape_byte_into(byte: u8, out: &mut Vec<u8>) {
 
 /// The escape of a byte; `None` if the byte needs none.
 #[inline]
-const fn escape(byte: u8) -> Option<&'static str> {
+pub(crate) const fn escape(byte: u8) -> Option<&'static str> {
     const CONTROLS: &str = "\\u0000\\u0001\\u0002\\u0003\\u0004\\u0005\\u0006\\u0007\\u0008\\u0009\\u000a\\u000b\\u000c\\u000d\\u000e\\u000f\
                             \\u0010\\u0011\\u0012\\u0013\\u0014\\u0015\\u0016\\u0017\\u0018\\u0019\\u001a\\u001b\\u001c\\u001d\\u001e\\u001f";
     Some(match byte {
@@ -266,156 +222,10 @@ pub(crate) fn push_char(char: char, out: &mut Vec<u8>) {
     out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Joins the halves of surrogate pairs that `\u` escapes name.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Surrogates {
-    high: Option<u16>,
-}
-
-impl Surrogates {
-    /// Takes the next code unit. Returns the characters that are now certain. Half a pair alone becomes U+FFFD.
-    pub(crate) fn unit(&mut self, unit: u16) -> (Option<char>, Option<char>) {
-        let waiting = self.high.take();
-        match (waiting, unit) {
-            (Some(high), 0xdc00..=0xdfff) => {
-                let point = 0x10000 + ((u32::from(high) & 0x3ff) << 10 | u32::from(unit) & 0x3ff);
-                (None, char::from_u32(point))
-            }
-            (_, 0xd800..=0xdbff) => {
-                self.high = Some(unit);
-                (waiting.map(|_| char::REPLACEMENT_CHARACTER), None)
-            }
-            _ => {
-                let char = char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER);
-                (waiting.map(|_| char::REPLACEMENT_CHARACTER), Some(char))
-            }
-        }
-    }
-
-    /// Whether half a pair waits for the other.
-    pub(crate) fn waits(&self) -> bool {
-        self.high.is_some()
-    }
-
-    /// Something else than a `\u` escape follows, so half a pair that waits stays alone. Returns its character.
-    pub(crate) fn settle(&mut self) -> Option<char> {
-        self.high.take().map(|_| char::REPLACEMENT_CHARACTER)
-    }
-}
-
-/// Turns one JSON string, quotes included, into its text.
-///
-/// It checks nothing; a [`Scanner`](super::Scanner) beside it does. An unknown escape is kept, half a surrogate pair
-/// becomes U+FFFD, and bytes outside the quotes are dropped.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Unescaper {
-    at: Unescape,
-    surrogates: Surrogates,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-enum Unescape {
-    #[default]
-    Before,
-    Plain,
-    Escape,
-    Hex {
-        left: u8,
-        unit: u16,
-    },
-    After,
-}
-
-impl Unescaper {
-    /// An unescaper before its string.
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
-    /// Takes the next bytes of the JSON string and appends their text.
-    pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let mut taken = 0;
-        while let Some(&byte) = bytes.get(taken) {
-            match self.at {
-                Unescape::Before => {
-                    if byte == b'"' {
-                        self.at = Unescape::Plain;
-                    }
-                }
-                Unescape::Plain => {
-                    let plain = plain_len(&bytes[taken..]);
-                    if byte != b'\\' {
-                        self.settle(out);
-                    }
-                    out.extend_from_slice(&bytes[taken..taken + plain]);
-                    taken += plain;
-                    match bytes.get(taken) {
-                        None => return,
-                        Some(b'"') => {
-                            self.settle(out);
-                            self.at = Unescape::After;
-                        }
-                        Some(b'\\') => self.at = Unescape::Escape,
-                        Some(&control) => out.push(control),
-                    }
-                }
-                Unescape::Escape => self.escape(byte, out),
-                Unescape::Hex { left, unit } => {
-                    let Some(digit) = char::from(byte).to_digit(16) else {
-                        self.settle(out);
-                        push_char(char::REPLACEMENT_CHARACTER, out);
-                        self.at = Unescape::Plain;
-                        continue;
-                    };
-                    let unit = unit << 4 | digit as u16;
-                    if left > 1 {
-                        self.at = Unescape::Hex { left: left - 1, unit };
-                    } else {
-                        let (alone, char) = self.surrogates.unit(unit);
-                        if let Some(alone) = alone {
-                            push_char(alone, out);
-                        }
-                        if let Some(char) = char {
-                            push_char(char, out);
-                        }
-                        self.at = Unescape::Plain;
-                    }
-                }
-                Unescape::After => return,
-            }
-            taken += 1;
-        }
-    }
-
-    fn escape(&mut self, byte: u8, out: &mut Vec<u8>) {
-        if byte == b'u' {
-            self.at = Unescape::Hex { left: 4, unit: 0 };
-            return;
-        }
-        self.settle(out);
-        self.at = Unescape::Plain;
-        match byte {
-            b'n' => out.push(b'\n'),
-            b't' => out.push(b'\t'),
-            b'r' => out.push(b'\r'),
-            b'b' => out.push(0x08),
-            b'f' => out.push(0x0c),
-            b'"' | b'\\' | b'/' => out.push(byte),
-            _ => out.extend_from_slice(&[b'\\', byte]),
-        }
-    }
-
-    fn settle(&mut self, out: &mut Vec<u8>) {
-        if let Some(char) = self.surrogates.settle() {
-            push_char(char, out);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readers::json::testkit::{Random, json_samples};
+    use crate::readers::json::testkit::Random;
 
     #[test]
     fn escapes_as_serde_json_does() {
@@ -451,32 +261,6 @@ mod tests {
             let mut other = vec![b'x'; len];
             other.iter_mut().skip(len / 2).for_each(|byte| *byte = b'\'');
             assert_eq!((plain_len(&other), next_special_or(&other, 0, b'\'')), (len, len / 2));
-        }
-    }
-
-    #[test]
-    fn unescapes_as_serde_json_does() {
-        for sample in json_samples().into_iter().filter(|sample| sample.starts_with('"')) {
-            let expected: String = serde_json::from_str(&sample).unwrap();
-            for step in [1, 2, 3, 50] {
-                let (mut unescaper, mut out) = (Unescaper::new(), Vec::new());
-                sample.as_bytes().chunks(step).for_each(|piece| unescaper.feed(piece, &mut out));
-                assert_eq!(String::from_utf8(out).unwrap(), expected, "{sample} by {step}");
-            }
-        }
-        for (text, expected) in [
-            (r#""\ud83d x""#, "\u{fffd} x"),
-            (r#""\ude00""#, "\u{fffd}"),
-            (r#""\ud83d\n""#, "\u{fffd}\n"),
-            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"),
-            (r#""\u12g \q""#, "\u{fffd}g \\q"),
-            (r#""x"y"#, "x"),
-        ] {
-            for step in [1, 2, 3, 50] {
-                let (mut unescaper, mut out) = (Unescaper::new(), Vec::new());
-                text.as_bytes().chunks(step).for_each(|piece| unescaper.feed(piece, &mut out));
-                assert_eq!(String::from_utf8(out).unwrap(), expected, "{text} by {step}");
-            }
         }
     }
 }

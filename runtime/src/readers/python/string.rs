@@ -4,20 +4,20 @@ use memchr::memchr2;
 
 use super::{At, Step, Translator};
 use crate::fast_paths;
-use crate::readers::json::{escape_byte_into, escape_bytes_into, next_special_or, push_char};
+use crate::readers::json::{HexDigits, escape_byte_into, escape_bytes_into, escaped, next_special_or, push_char};
 
 impl Translator {
     /// Whether this byte of a string is a quote of a call expression, which ends the string only if something follows that may
     /// follow it.
     pub(super) fn may_end(&self, byte: u8) -> bool {
-        byte == self.string.quote && self.argument && !self.string.triple && self.nesting.len() == 0
+        byte == self.string.quote && self.argument && !self.string.triple && self.structure.is_outermost()
     }
 
     /// A quote that ends no string, though it is not escaped.
     pub(super) fn keep_quote(&mut self, out: &mut Vec<u8>) {
-        self.malformed = true;
+        self.structure.malformed = true;
         self.string.broken = true;
-        self.settle(out);
+        self.surrogates.settle(out);
         escape_byte_into(self.string.quote, out);
     }
 
@@ -29,10 +29,10 @@ impl Translator {
         let quote = self.string.quote;
         let plain = memchr2(quote, b'\\', bytes).unwrap_or(bytes.len());
         if plain > 0 || bytes[0] == quote {
-            self.settle(out);
+            self.surrogates.settle(out);
         }
         let stretch = &bytes[..plain];
-        self.malformed |= !self.string.triple && memchr2(b'\n', b'\r', stretch).is_some();
+        self.structure.malformed |= !self.string.triple && memchr2(b'\n', b'\r', stretch).is_some();
         escape_bytes_into(stretch, out);
         match bytes.get(plain) {
             None => return plain,
@@ -82,7 +82,7 @@ impl Translator {
                     return Some(at + 1);
                 }
                 Some(byte) => {
-                    self.malformed |= matches!(byte, b'\n' | b'\r');
+                    self.structure.malformed |= matches!(byte, b'\n' | b'\r');
                     escape_byte_into(byte, out);
                 }
             }
@@ -92,69 +92,58 @@ impl Translator {
     }
 
     pub(super) fn end_string(&mut self, out: &mut Vec<u8>) {
-        self.settle(out);
+        self.surrogates.settle(out);
         out.push(b'"');
         self.token.clear();
-        self.end_value();
-    }
-
-    /// Half a surrogate pair that waits for the other half stays alone.
-    pub(super) fn settle(&mut self, out: &mut Vec<u8>) {
-        if let Some(char) = self.surrogates.settle() {
-            self.malformed = true;
-            push_char(char, out);
-        }
+        self.at = self.structure.end_value().into();
     }
 
     pub(super) fn escape(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
         let at = match byte {
-            b'x' => At::Hex { left: 2, value: 0 },
-            b'u' => return self.go(At::Hex { left: 4, value: 0 }),
-            b'U' => At::Hex { left: 8, value: 0 },
+            b'x' => At::Hex(HexDigits::of(2)),
+            b'u' => return self.go(At::Hex(HexDigits::of(4))),
+            b'U' => At::Hex(HexDigits::of(8)),
             b'0'..=b'7' => At::Octal { left: 2, value: u32::from(byte - b'0') },
             _ => At::Text,
         };
-        self.settle(out);
-        let plain = match byte {
-            b'n' => b'\n',
-            b't' => b'\t',
-            b'r' => b'\r',
-            b'b' => 0x08,
-            b'f' => 0x0c,
+        self.surrogates.settle(out);
+        let named = match byte {
             b'a' => 0x07,
             b'v' => 0x0b,
-            b'\\' | b'\'' | b'"' => byte,
-            // An escape of JSON. Python would keep the backslash, but never writes this.
-            b'/' if self.string.quote == b'"' => byte,
-            // A backslash before a newline: the string goes on in the next line.
+            b'\'' => byte,
+            // A backslash before a newline: the string continues on the next line.
             b'\n' => return self.go(at),
             _ if at != At::Text => return self.go(at),
-            _ => {
-                // Python keeps the backslash of an unknown escape. `\N{name}` is known to Python, but not supported
-                // here.
-                self.malformed |= byte == b'N';
-                escape_byte_into(b'\\', out);
-                return self.again(at);
-            }
+            // `\/` is an escape of JSON only. Python would keep the backslash, but never writes it.
+            _ => match escaped(byte).filter(|_| byte != b'/' || self.string.quote == b'"') {
+                Some(named) => named,
+                None => {
+                    // Python keeps the backslash of an unknown escape. `\N{name}` is known to Python, but not supported
+                    // here.
+                    self.structure.malformed |= byte == b'N';
+                    escape_byte_into(b'\\', out);
+                    return self.again(at);
+                }
+            },
         };
-        escape_byte_into(plain, out);
+        escape_byte_into(named, out);
         self.go(at)
     }
 
-    pub(super) fn hex(&mut self, left: u8, value: u32, byte: u8, out: &mut Vec<u8>) -> Step {
-        let Some(digit) = char::from(byte).to_digit(16) else {
-            self.settle(out);
-            self.malformed = true;
+    pub(super) fn hex(&mut self, digits: HexDigits, byte: u8, out: &mut Vec<u8>) -> Step {
+        let Some(digits) = digits.next(byte) else {
+            self.surrogates.settle(out);
+            self.structure.malformed = true;
             push_char(char::REPLACEMENT_CHARACTER, out);
             return self.again(At::Text);
         };
-        // Eight digits fill the 32 bits.
-        let value = value << 4 | digit;
-        if left > 1 {
-            return self.go(At::Hex { left: left - 1, value });
+        match digits.value() {
+            None => self.go(At::Hex(digits)),
+            Some(value) => {
+                self.point(value, out);
+                self.go(At::Text)
+            }
         }
-        self.point(value, out);
-        self.go(At::Text)
     }
 
     pub(super) fn octal(&mut self, left: u8, value: u32, byte: u8, out: &mut Vec<u8>) -> Step {
@@ -172,10 +161,12 @@ impl Translator {
     fn point(&mut self, value: u32, out: &mut Vec<u8>) {
         let chars = match u16::try_from(value) {
             Ok(unit) => self.surrogates.unit(unit),
-            Err(_) => (self.surrogates.settle(), Some(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER))),
+            Err(_) => {
+                self.surrogates.settle(out);
+                (None, Some(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER)))
+            }
         };
-        let lone = matches!(value, 0xdc00..=0xdfff) && chars.1 == Some(char::REPLACEMENT_CHARACTER);
-        self.malformed |= chars.0.is_some() || lone || value > 0x10_ffff;
+        self.structure.malformed |= value > 0x10_ffff;
         for char in chars.0.into_iter().chain(chars.1) {
             match u8::try_from(char) {
                 Ok(byte) if byte.is_ascii() => escape_byte_into(byte, out),

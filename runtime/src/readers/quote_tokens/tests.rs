@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::readers::json::MAX_DEPTH;
 use crate::readers::json::testkit::{Random, json_samples};
 
 const QUOTE: &str = "<|\"|>";
@@ -54,7 +55,7 @@ fn is_json(json: &str) -> bool {
     }
 }
 
-/// Values, and their JSON; `~` stands for the quote token.
+/// Values, and their JSON; `~` is the quote token.
 const FITTING: &[(&str, &str)] = &[
     ("{}", "{}"),
     ("[ ]", "[]"),
