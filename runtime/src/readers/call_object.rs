@@ -27,11 +27,11 @@ use crate::utf8::whole_characters;
 /// What the bytes contain that were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All bytes were taken, and the object goes on.
+    /// All bytes were taken, and the object continues.
     More,
     /// The object ended with them.
     Done,
-    /// The byte behind them shows that the object is no call. Nothing was reported.
+    /// The byte after them shows that the object is not a call. Nothing was reported.
     Mismatch,
     /// Behind them, outside of strings, one of the stops may begin.
     Stop,
@@ -116,7 +116,7 @@ enum At {
     /// A comma or the closing brace.
     After,
     Done,
-    /// The object is no call.
+    /// The object is not a call.
     Lost,
 }
 
@@ -128,7 +128,7 @@ const MOST_UNKNOWN: usize = 128;
 enum Step {
     Taken(usize),
     Last,
-    /// The byte does not fit. If the name is known it is skipped; otherwise the object is no call.
+    /// The byte does not fit. If the name is known it is skipped; otherwise the object is not a call.
     Bad,
     /// No byte was taken. The state has changed, and looks at the byte again.
     Again,
@@ -203,8 +203,12 @@ impl CallObject {
             match step {
                 Step::Taken(count) => {
                     if in_member {
-                        let open = self.at == At::InKey || self.role == Role::UsualArguments;
-                        self.unknown.member(&bytes[taken..taken + count], open);
+                        let member = &bytes[taken..taken + count];
+                        if self.at == At::InKey || self.role == Role::UsualArguments {
+                            self.unknown.hold(member);
+                        } else {
+                            self.unknown.append(member);
+                        }
                     }
                     taken += count;
                     self.short += if self.short_only { count } else { 0 };
@@ -279,12 +283,12 @@ impl CallObject {
         self.at == At::Done
     }
 
-    /// Text that the format does not know, and the keys of members in it, each behind a zero byte. It is given once.
+    /// Text that the format does not know, and the keys of members in it, each after a zero byte. It is given once.
     pub(crate) fn unknown(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         self.named.then(|| self.unknown.take()).flatten()
     }
 
-    /// Whether the object or its arguments broke a rule so far.
+    /// Whether the object or its arguments broke a rule until here.
     pub(crate) fn malformed(&self) -> bool {
         let reading = matches!(self.at, At::InKey | At::InValue);
         self.malformed || self.arguments.malformed() || (reading && self.reader.malformed())
@@ -328,7 +332,7 @@ impl CallObject {
             At::Value if self.role == Role::UsualArguments => {
                 self.role = if byte == b'{' { Role::Arguments } else { Role::Other };
                 self.unknown.in_member = self.role == Role::Other;
-                self.unknown.member(b"", false);
+                self.unknown.append(b"");
                 self.again(At::Value)
             }
             At::Value if begins => self.value::<S>(),

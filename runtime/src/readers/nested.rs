@@ -15,7 +15,7 @@ use crate::tools::{SchemaPlace, Types};
 /// A part of the text, as start and end.
 type Span = (usize, usize);
 
-/// What stands in the text, in order.
+/// The parts of the text, in order.
 enum Part<'s> {
     /// A tag opens. Members follow up to its `Close`, or its text.
     Open { name: Span, place: SchemaPlace<'s>, text: Option<Span>, repeated: bool },
@@ -132,7 +132,7 @@ fn parts<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<V
 struct Writing {
     /// A member was written.
     begun: bool,
-    /// The last member is a list that goes on.
+    /// The last member is a list that continues.
     list: bool,
     /// The object is the last item of a list.
     ends_list: bool,
@@ -183,7 +183,7 @@ fn write(text: &[u8], nesting: &Nesting, parts: &[Part<'_>], out: &mut Vec<u8>) 
     out.push(b'}');
 }
 
-/// Whether a tag that is not repeated is a list of one item: the schema asks for a list, and the text is none.
+/// Whether a tag that is not repeated is a list of one item: the schema asks for a list, and the text is not one.
 pub(crate) fn begins_list(types: Types, value: Option<&[u8]>) -> bool {
     let is_json = |value: &[u8]| value.starts_with(b"[") || (value == b"null" && types.contains(Types::NULL));
     types.is_list() && value.is_none_or(|value| !is_json(value.trim_ascii()))

@@ -25,7 +25,7 @@ pub(crate) struct TaggedReader {
     in_text: bool,
     /// Whether the text may be tags that hold an object. Such text is held to its end.
     tag: Tag,
-    /// The text so far, until its type is decided.
+    /// The text, until its type is decided.
     held: Vec<u8>,
     json: Candidate<Scanner>,
     literal: Candidate<Translator>,

@@ -1,5 +1,5 @@
 //! The fast path for call objects as nearly all are written: short strings before the name, and the arguments directly
-//! behind it.
+//! after it.
 
 use super::syntax::Syntax;
 use super::{At, CallObject, Head, Rest};
@@ -63,7 +63,7 @@ impl CallObject {
         Some((Head { name: at, id }, bytes.len() - rest.len()))
     }
 
-    /// Reads the usual rest of an object, directly behind its name, as far as it is at hand: the arguments, an id, and
+    /// Reads the usual rest of an object, directly after its name, as far as it is at hand: the arguments, an id, and
     /// what closes the object.
     pub(crate) fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
         let from = self.usual_key::<S>(shape, bytes, stops)?;
@@ -137,7 +137,7 @@ impl CallObject {
     }
 }
 
-/// The bytes behind leading white space.
+/// The bytes after leading white space.
 #[inline]
 fn after_space(bytes: &[u8]) -> &[u8] {
     match bytes {
@@ -155,7 +155,7 @@ fn after_more_space(bytes: &[u8]) -> &[u8] {
     solid.and_then(|solid| bytes.get(solid..)).unwrap_or_default()
 }
 
-/// A short string of printable ASCII characters without escapes, at least one; and the bytes behind it.
+/// A short string of printable ASCII characters without escapes, at least one; and the bytes after it.
 #[inline]
 fn usual_string<S: Syntax>(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (quote, rest) = usual_quote::<S>(bytes)?;
@@ -168,14 +168,14 @@ fn usual_string<S: Syntax>(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (1..=InlineString::IN_PLACE).contains(&count).then_some((text, after))
 }
 
-/// The quote that opens a string, and the bytes behind it.
+/// The quote that opens a string, and the bytes after it.
 #[inline]
 fn usual_quote<S: Syntax>(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (&quote, rest) = bytes.split_first()?;
     (quote == b'"' || (S::PYTHON && quote == b'\'')).then_some((quote, rest))
 }
 
-/// The bytes behind a key and its colon; `None` if another key comes.
+/// The bytes after a key and its colon; `None` if another key comes.
 #[inline]
 fn after_key<'b, S: Syntax>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
     if key.is_empty() {

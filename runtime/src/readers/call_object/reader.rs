@@ -65,7 +65,7 @@ impl Reader {
         self.json.malformed() || self.literal.malformed()
     }
 
-    /// Whether the next byte is inside a JSON string, and anything but a quote or a backslash goes on with it.
+    /// Whether the next byte is inside a JSON string, and anything but a quote or a backslash continues it.
     pub(super) fn in_plain_string(&self) -> bool {
         self.json.in_plain_string()
     }

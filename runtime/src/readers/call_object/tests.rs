@@ -173,7 +173,7 @@ fn reads_every_shape_in_every_order() {
         (by_key(), r#"{"f": {"a": "}"}}"#, r#"f({"a": "}"})"#),
         (by_key(), r#"{"name": {}}"#, "name({})"),
         (strict(), r#"{"id": "c", "arguments": {}, "name": "f", "x": 1}"#, "#c#f({})"),
-        // Short members that the format does not know may stand before the name.
+        // Short members that the format does not know may come before the name.
         (strict(), r#"{"title": "x", "n": 1, "ok": true, "name": "f", "arguments": {}}"#, "f({})"),
         // Other usual keys hold the arguments too, if the value is an object and nothing else was read for them.
         (FLAT, r#"{"name": "f", "parameters": {"a": 1}}"#, r#"f({"a": 1})"#),

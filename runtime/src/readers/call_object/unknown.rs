@@ -11,7 +11,7 @@ pub(super) struct Unknown {
     /// The key that is being read, and what follows it, until it is known whether the member is unknown.
     key: InlineString,
     text: Vec<u8>,
-    /// The keys of unknown members, each behind a zero byte.
+    /// The keys of unknown members, each after a zero byte.
     keys: Vec<u8>,
     /// How many bytes of keys were reported in this object. The rest is not, so that a broken object gives few diagnostics.
     reported: usize,
@@ -26,19 +26,23 @@ impl Unknown {
         self.reported = 0;
     }
 
-    /// Bytes of a member. They are text if the member is unknown, and wait if its role is `open`.
-    pub(super) fn member(&mut self, bytes: &[u8], open: bool) {
-        // So that a key without an end does not wait for ever.
-        self.in_member |= open && self.key.as_bytes().len() + bytes.len() > MAX_NAME;
+    /// Bytes of a member whose role is not known yet: they wait. A key without an end does not wait for ever.
+    pub(super) fn hold(&mut self, bytes: &[u8]) {
+        self.in_member |= self.key.as_bytes().len() + bytes.len() > MAX_NAME;
+        if self.in_member {
+            self.append(bytes);
+        } else {
+            self.key.push(bytes);
+        }
+    }
+
+    /// Bytes of a member whose role is known. If it is an unknown member, they are text, and so is what waited.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
         if self.in_member {
             self.text.extend_from_slice(self.key.as_bytes());
             self.text.extend_from_slice(bytes);
-            self.key.clear();
-        } else if open {
-            self.key.push(bytes);
-        } else {
-            self.key.clear();
         }
+        self.key.clear();
     }
 
     /// A byte that fits nowhere.

@@ -38,7 +38,7 @@ pub(super) fn is_cut(token: &[u8]) -> bool {
     begins_word || (begins_number && !write(token, &mut Vec::new()))
 }
 
-/// Whether a number or word goes on with this byte, where a name may follow it without a separator. A name that begins with
+/// Whether a number or word continues with this byte, where a name may follow it without a separator. A name that begins with
 /// `e` is taken for the exponent of the number before it.
 pub(super) fn goes_on(token: &[u8], byte: u8) -> bool {
     let (Some(first), Some(last)) = (token.first(), token.last()) else { return true };
@@ -55,7 +55,7 @@ pub(super) fn goes_on(token: &[u8], byte: u8) -> bool {
     Word::of(token).is_none()
 }
 
-/// Whether the bytes from `from` on show that JSON has no value for the token, however it goes on.
+/// Whether the bytes from `from` on show that JSON has no value for the token, however it continues.
 pub(super) fn is_lost(token: &[u8], from: usize) -> bool {
     // The first bytes may be the prefix of a string, such as `rb`.
     let ([first, ..], Some(rest)) = (token, token.get(from.max(2)..)) else { return false };

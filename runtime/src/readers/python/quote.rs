@@ -1,14 +1,14 @@
 //! Quotes in the strings of call expressions. Models often forget to escape them.
 
-/// How far a quote looks ahead, in bytes. What goes on for longer is taken for what it began as.
+/// How far a quote looks ahead, in bytes. A longer name or white space is not read to its end.
 const FAR: usize = 64;
 
 /// Whether a quote ends a string that is an argument of a call expression, as what follows it shows; `None` if it takes more
 /// text to tell.
 ///
-/// It does not if text follows: a word, another quote, or a comma and one of these. The name of the next argument is no text.
+/// It does not if text follows: a word, another quote, or a comma and one of these. The name of the next argument is not text.
 /// `broken`: the string already had a quote in it that was not escaped. Then a bracket may belong to it too, so that the call
-/// has to end behind the bracket.
+/// has to end after the bracket.
 pub(super) fn ends_string(rest: &[u8], broken: bool) -> Option<bool> {
     let text = behind_blanks(rest)?;
     match text[0] {
@@ -26,7 +26,7 @@ pub(super) fn ends_string(rest: &[u8], broken: bool) -> Option<bool> {
     }
 }
 
-/// Whether text goes on with this byte.
+/// Whether text continues with this byte.
 fn is_text(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'"' | b'\'' | b'.' | b'!' | b'?' | b'+')
 }
@@ -41,7 +41,7 @@ fn behind_blanks(text: &[u8]) -> Option<&[u8]> {
     text.get(blanks..).filter(|rest| !rest.is_empty())
 }
 
-/// Whether this is the name of an argument and what stands before its value.
+/// Whether this is the name of an argument and what comes before its value.
 fn is_name(text: &[u8]) -> Option<bool> {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'=:,()[]{}<>".contains(byte);
     let name = text.iter().take(FAR).take_while(|byte| !ends(byte));
