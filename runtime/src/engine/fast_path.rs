@@ -7,7 +7,7 @@
 use crate::byte_set::{ByteSet, Needles, Pairs};
 use crate::message::{Channel, Event};
 use crate::program::Markers;
-use crate::readers::json::{escape as json_escape, escape_into};
+use crate::readers::json::{escape_ascii_into, escape_into};
 use crate::readers::structure::StringEnd;
 
 /// The longest piece that is looked at byte by byte, in bytes. Longer pieces are left to the machine, which searches them.
@@ -77,12 +77,7 @@ fn escape<M>(path: &FastPath<M>, waiting: &[u8], text: &str, json: &mut String) 
     let end = path.end(text.as_bytes(), waiting.last().copied(), &path.markers)?;
     // White space and single bytes of markers wait, and both are ASCII.
     debug_assert!(waiting.is_ascii());
-    for &byte in waiting {
-        match json_escape(byte) {
-            Some(escape) => json.push_str(escape),
-            None => json.push(char::from(byte & 0x7f)),
-        }
-    }
+    waiting.iter().for_each(|&byte| escape_ascii_into(byte, json));
     escape_into(&text[..end], json);
     Some(end)
 }
@@ -204,16 +199,11 @@ impl<M> FastPath<M> {
         }
         let mut end = bytes.len();
         if firsts.any(bytes) {
-            if self.may_begin(bytes, firsts) {
+            // A marker of one byte is whole where its byte is.
+            if self.pairs == Pairs::ALL || self.may_begin(bytes, firsts) {
                 return None;
             }
-            if firsts.has(last) {
-                // A marker of one byte is whole where its byte is.
-                if self.pairs == Pairs::ALL {
-                    return None;
-                }
-                end -= 1;
-            }
+            end -= usize::from(firsts.has(last));
         }
         if end < bytes.len() || self.layout.has(last) { self.without_layout(&bytes[..end]) } else { Some(end) }
     }

@@ -16,6 +16,9 @@ const NEAR: usize = 64;
 /// searched a second time, for control characters.
 const WINDOW: usize = 1024;
 
+/// ASCII text of at most this many bytes is escaped byte by byte.
+const SHORT: usize = 8;
+
 /// How many bytes are compared at once.
 const BLOCK: usize = 128;
 
@@ -133,7 +136,7 @@ fn plain_blocks(bytes: &[u8]) -> usize {
 /// Whether a JSON string contains this byte unchanged.
 #[inline]
 pub(crate) fn is_plain(byte: u8) -> bool {
-    byte >= 0x20 && byte != b'"' && byte != b'\\'
+    LETTERS[usize::from(byte)] == 0
 }
 
 /// Writes text as the contents of a JSON string, without the quotes around it. Quotes, backslashes and control
@@ -141,15 +144,46 @@ pub(crate) fn is_plain(byte: u8) -> bool {
 pub(crate) fn escape_into(text: &str, out: &mut String) {
     out.reserve(room(text.len()));
     let bytes = text.as_bytes();
+    if bytes.len() <= SHORT && bytes.is_ascii() {
+        bytes.iter().for_each(|&byte| escape_ascii_into(byte, out));
+        return;
+    }
     let mut from = 0;
     loop {
         let at = next_special(bytes, from);
         out.push_str(&text[from..at]);
         let Some(&byte) = bytes.get(at) else { return };
-        out.push_str(escape(byte).unwrap_or_default());
+        escape_ascii_into(byte, out);
         from = at + 1;
     }
 }
+
+/// Writes an ASCII byte as the contents of a JSON string.
+#[inline]
+pub(crate) fn escape_ascii_into(byte: u8, out: &mut String) {
+    let byte = byte & 0x7f;
+    match LETTERS[usize::from(byte)] {
+        0 => out.push(char::from(byte)),
+        b'u' => out.push_str(escape(byte).unwrap_or_default()),
+        letter => {
+            out.push('\\');
+            out.push(char::from(letter & 0x7f));
+        }
+    }
+}
+
+/// The letter of a byte's escape; 0 if the byte needs none.
+static LETTERS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if let Some(escape) = escape(byte as u8) {
+            table[byte] = escape.as_bytes()[1];
+        }
+        byte += 1;
+    }
+    table
+};
 
 /// The room to reserve for a text of this length with its escapes. It is generous, so that a buffer that is used again
 /// and again grows once and not with every longer piece.
@@ -200,7 +234,7 @@ pub(crate) fn escape_byte_into(byte: u8, out: &mut Vec<u8>) {
 
 /// The escape of a byte; `None` if the byte needs none.
 #[inline]
-pub(crate) const fn escape(byte: u8) -> Option<&'static str> {
+const fn escape(byte: u8) -> Option<&'static str> {
     const CONTROLS: &str = "\\u0000\\u0001\\u0002\\u0003\\u0004\\u0005\\u0006\\u0007\\u0008\\u0009\\u000a\\u000b\\u000c\\u000d\\u000e\\u000f\
                             \\u0010\\u0011\\u0012\\u0013\\u0014\\u0015\\u0016\\u0017\\u0018\\u0019\\u001a\\u001b\\u001c\\u001d\\u001e\\u001f";
     Some(match byte {
