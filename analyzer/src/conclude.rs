@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjinja_spec::{
-    Content, ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, SPEC_VERSION, Status, TemplateInfo, Tokens,
-    ToolFormat, Tools,
+    Content, ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, TemplateInfo, ToolFormat, Tools,
 };
 
 use crate::ask::{Observed, capabilities};

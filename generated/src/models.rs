@@ -382,99 +382,99 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
 /// For each parser, in the same order: the hash of its format before its overlay.
 pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "apertus_8b_instruct"))]
-    "fb13a80e6500d7fc72b7d8b69b62a53b03e92f22df4d55fd012c021cda2189d2",
+    "bc873b8ede1a71ae958d3c81d9cac216bd1511d8ae5c4f031ed58798c089b8fe",
     #[cfg(any(feature = "all", feature = "apriel_1_6_15b_thinker_fixed"))]
-    "88b6823179e8e11de39015bf938d10ec4c6a6c2de19126d2e7e6e6f8dc8860b4",
+    "9b3e468c266f622d57b6befeb9c3aab67b8081a0c71d827054f5bd053bb50d06",
     #[cfg(any(feature = "all", feature = "bytedance_seed_oss"))]
-    "2c720bf15a718841de85995e164b847cf4a170405c95f209670bd836078b0386",
+    "0bad93ee6f3ae7e9620407c8b28763ae697bbbd1d9a89dd34411319e76484d21",
     #[cfg(
         any(feature = "all", feature = "cohereforai_c4ai_command_r7b_12_2024_tool_use")
     )]
-    "2c037c7771654418c1b28d690cac27515d7dc63817d1d3f07274c8be7dd86c94",
+    "536317093ddbcba872a32bad992ebd6aab1a4b61356c4f46b706717751d294c3",
     #[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
-    "633d34785399e34a31105092cbaae0f4eb6ade242bfd92ac3c95cd3227c6f91a",
+    "921fb5d435de1f3ef0ccfc14740e65f27c61d3a86121340d3e51f965d32e3423",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
-    "922a988d7179a632126fa9d4e294d133578cf5302629c712c916d727fc8079ba",
+    "57493b1df41a0052c1d72828894ed92a25a4f18a1b508b36914b0ed7eb78aec0",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_qwen_32b"))]
-    "12665fffaaf9c39cc8ae25374f06df9e68847f35dfddcaacb7b862c1b30789d0",
+    "35a6d5002407b4b994f311bcc24ae70001996714a90b62c3c59f308f9dda5ba0",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
-    "cfb5145d088bd906b47f53be3119e354f310473c2c4003b18a746efa0471cada",
+    "d5b0915ae6e50da4d074938da78783554c64950493858fe452180efcb7d8639d",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
-    "2f547966cfb372af08a9a8ca32e9cf4f81368767e14fade07c7bff2f66e8705e",
+    "de7aea84b4f6fb2497ebb509f3f576429e4200a04a57232284d77b7738d85c50",
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
-    "32373e0fa728ab6df9f5c26577fb3f0d60c190f1db65d973695ad81af143bce7",
+    "7c4fc9bbc8bf2c9a869f675bb2975a92ec6af95d6689c4c672985b17480c04e7",
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
-    "32cb14e90fc4f3ce9c7bbbf7cfdf2790c35189ee48b31565eee343c499f2ce91",
+    "735e4c256547a26d94f47165276c3f5f851a6bda707de08245388b46a1f71195",
     #[cfg(any(feature = "all", feature = "glm_4_6"))]
-    "c9c4842a91a1519ac4e292e87d17a93f1ea0ed1cd5b93e85df269be663f63d31",
+    "aee2efe510a999cfb5ed26c583a328d8f0b714b4f9429db30f23073ee1417a6f",
     #[cfg(any(feature = "all", feature = "glm_4_7_flash"))]
-    "6c6e616cd2d1385fead8a8bd968862f7983f7e72760bce44a053653a00f77f02",
+    "933b9dc5bc1d2f64c9d0b9ead90d1decca66307a851cdfed86dc9eca18845fad",
     #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
-    "6117a4c1ad2c896de11cfdd224ec81f81d45c888e71cc81de43443bbdb7c137e",
+    "c3dda7f5bde4a41e5198061e2c389904d372626493b9b2762588d0b666cd2a24",
     #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
-    "6838f3f35429cc935a2f0c7b9108888e1b0f505430d042726977c8e324ce0bc2",
+    "7dfdfcbed3f84bd7facda7c63678c53fe1ec6a8f1d853cd8a0ccc1fc4da46683",
     #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
-    "859ff7d0e40154feb48e39b70f8eb460b3846cd5384710ab16e93acef4b046b8",
+    "9fc86825a756bd8b4ef29f6de991a349193de6a5b81364159c0c74aad305c3ac",
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
-    "931fd609338fd00957670d5633890f94b4d8d3992a0df3c5f34f6bb42325c1f8",
+    "6b61bb660344754ed0744c1f76da07cb02b5bcb3741486ea6e75b269eeb83c0a",
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_4_0"))]
-    "6756063af60edb908fe577c06a6341100d5156609710a583dc725e3fc0495e25",
+    "51b07980c95137893602a970b383222e4e5a480c43e6e6875e2bcd53f0be3d19",
     #[cfg(any(feature = "all", feature = "kimi_k2_instruct"))]
-    "71d941a662cfad6f478fdf0934a6f37c34865f75ffb3d323c87d166500db2594",
+    "68913452ea8d3c37767af17043ad89fd3f864127c71e090fd5e979c3da032b9c",
     #[cfg(any(feature = "all", feature = "kimi_k2_thinking"))]
-    "8a5226968053ac0496578a6702713e424fd64d71c22dd7d26d1cf954bc844ef4",
+    "274822d7ea4ad554c0a7990753e8ee14fc0860dc5a9e5e5e280d278fc1d06b1b",
     #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
-    "cd2dfef0877daa34be0543e00eaf8b0dc13b625b344adfbe1895f2530dd375fd",
+    "ccf665342737b69e1dde2ebb213988bc9a4869c2a453836f5b9e1c91c0748046",
     #[cfg(any(feature = "all", feature = "llama_cpp_deepseek_r1"))]
-    "922a988d7179a632126fa9d4e294d133578cf5302629c712c916d727fc8079ba",
+    "57493b1df41a0052c1d72828894ed92a25a4f18a1b508b36914b0ed7eb78aec0",
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_1"))]
-    "1c3e527b6d90af57fc043cc802eff882aa0b1bd8246c674d14586f1b02d721f9",
+    "6deb7509bb190539f61732d8e7c550052a70212695bf4aeff09c4c7dbc3f7bfc",
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_2"))]
-    "b724cd0884f3e67f646bbebeeb57e09e610a56346108df2dda13f7614dc459aa",
+    "26e95209a40b7802321e2fe740d85a96f6a5247d30632d139cd42ba902c1c75b",
     #[cfg(any(feature = "all", feature = "meta_llama_llama_3_1_8b_instruct"))]
-    "03608273edca1a83c2fa07a7d450c3460a97e2928f698aa385b8eaa8ed9de514",
+    "46c87f7d9a066de00bfd599994df2a2f9cdac9fc0f5f45f678ec6a9c680ff651",
     #[cfg(any(feature = "all", feature = "meta_llama_llama_3_2_3b_instruct"))]
-    "03608273edca1a83c2fa07a7d450c3460a97e2928f698aa385b8eaa8ed9de514",
+    "46c87f7d9a066de00bfd599994df2a2f9cdac9fc0f5f45f678ec6a9c680ff651",
     #[cfg(any(feature = "all", feature = "microsoft_phi_3_5_mini_instruct"))]
-    "22606286fb5c413ca137c3950e07ce6b6d0821b6970aeee0e4a829a28e40d47e",
+    "e6a68435dd72ef656f529a9aa99eb9a6adf4dd118d0b523b03e77e12f74f707b",
     #[cfg(any(feature = "all", feature = "mimo_vl"))]
-    "3e14abbccf9dac168cddd86994cd4262f958b9b264d2c893a6ff7ad3b9f293cd",
+    "6da283343a42165d653b30f88095d0cdf24d4c57c05c24776c09cfd6d40b2f90",
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
-    "1547008ba20e45ca0e3ff16fc60a2741eece0a51c788d59806b91f447549d84c",
+    "eba2c237f94fa58b3399af97ccb788b316ca653434996d347493ecfb36289611",
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
-    "b334a7d2429b6331a20ef0229e9c4876a2ed42c212b45eb36158fd02998012f7",
+    "72329560c8e9f3283089ba2dcb4d231526cf33b22c750ffca0e0e410c4a7f952",
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
-    "9badd22672d12fc45bbde5cc434faae482fc2b024ce96cc7579fb81c8abbe928",
+    "6341058cd2b556ed91f5efeab1b6f5aeb7461aca373079a37a35b7d4c8413430",
     #[cfg(any(feature = "all", feature = "mistralai_mistral_nemo_instruct_2407"))]
-    "761cd17625d4db94729904af373aae7822a5f7926e46a50bad8a928cc1cbf5f9",
+    "e0cd711a14d581cc1b51bff6c0d71c9d18aa06a9751b38b3e1f8421c96df5c97",
     #[cfg(any(feature = "all", feature = "moonshotai_kimi_k2"))]
-    "71d941a662cfad6f478fdf0934a6f37c34865f75ffb3d323c87d166500db2594",
+    "68913452ea8d3c37767af17043ad89fd3f864127c71e090fd5e979c3da032b9c",
     #[cfg(
         any(feature = "all", feature = "nousresearch_hermes_2_pro_llama_3_8b_tool_use")
     )]
-    "7d7dc15f93ecc63d175343022963a878832e354c02266ec2b1cba0d7412b23cc",
+    "56959fc1ea59b06dfc36b7ae0a0c7cb387f20cd19bf4480648e61c703562cb24",
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_nano_30b_a3b_bf16"))]
-    "06f2548e3b8d9aac016e2cf3d498b5a9a471f1ec2a304e4252cc7a18d27b0898",
+    "b855cd1c22443577079d00ab04589f30651e9bc81e82e1a0df21141acf5e6248",
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
-    "04173cc8704746025fa662dd3669ba88747ebf744155d15d71770b74d56da4db",
+    "0973cf151cce2e408567b4832150c1b77de82102bebfb5bf66188c8907e969b6",
     #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
-    "a60407c7cf54f07ea1ade099d0f1f4cf6f08039d713fcd83d39d341adf7f5c3c",
+    "fefee9387f4810aee6f672892ddaae5c3eade1c8feeac8a8336faa890ffdd9aa",
     #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
-    "40da582a801073b86ad420fdfd5a29ca5a3d94529e927cb07f260c99bf438f83",
+    "a28771ba1b4c12564e294a4cb3d6931d97001e7511be5ffac6b848995cd9fc7c",
     #[cfg(any(feature = "all", feature = "qwen3_coder"))]
-    "3b0f6ea488961690ccad484548da967dd0659a2285bda725d269b83ee4f3f7c1",
+    "46cfd0999bb7fb365bba7ff135bef8a5d25db9e9ef2b48e99ae1af790ae2f3ee",
     #[cfg(any(feature = "all", feature = "qwen_qwen2_5_7b_instruct"))]
-    "3e14abbccf9dac168cddd86994cd4262f958b9b264d2c893a6ff7ad3b9f293cd",
+    "6da283343a42165d653b30f88095d0cdf24d4c57c05c24776c09cfd6d40b2f90",
     #[cfg(any(feature = "all", feature = "qwen_qwen3_0_6b"))]
-    "494e878d652952b68c71096f00c17ae07b210ed4bd73f0739a9e7dc36dd5b439",
+    "2d2fce45c9a7d6d07119b4de8111020711f6d66e3c1b98c9c0fd0d50efb149e4",
     #[cfg(any(feature = "all", feature = "qwen_qwq_32b"))]
-    "0c56d8d9d68e552b3730eb3601c82fcbf58c1192809d28caefd294cc39b3ef81",
+    "330144b83820d84986922529de331445822c4556718a43e69f4c4d1fd86bef9f",
     #[cfg(any(feature = "all", feature = "stepfun3_5_flash"))]
-    "13699cd33837534cf674e93beafff21d8ae61abd5dbe7a0f1611f7474a881f90",
+    "289fa993960f54e8747323853e9f27cd559f419402490f3c1e14eb2920034114",
     #[cfg(any(feature = "all", feature = "unsloth_apriel_1_5"))]
-    "58d220d453b83f68276b5b4a119b47b7728f4385a2a91eb9ab4b48bf04895a69",
+    "7f82f071b4d069d0a4ed9c8be3c6da168c458eee0b4a61b24fcf339c65e77fcb",
     #[cfg(any(feature = "all", feature = "unsloth_mistral_devstral_small_2507"))]
-    "3bf2084e09e4776ecee109e250f347989958058218eb4ebe7594751fdc6ea9b9",
+    "f0a5d8300ab26e1c52d00abb1c145a9dbd91b40cd9321d820e0b34ed40565b9d",
 ];
 
 /// The specs as TOML, with their names.

@@ -1,8 +1,7 @@
 //! Draws random specs, and the behaviour of a template that its spec does not describe.
 
 use unjinja_spec::{
-    Channel, Content, ContentMode, FormatSpec, GenerationPrompt, Reasoning, ReasoningMode, SPEC_VERSION, TemplateInfo,
-    ToolFormat, Turn,
+    Channel, Content, ContentMode, FormatSpec, GenerationPrompt, ReasoningMode, TemplateInfo, ToolFormat,
 };
 
 use crate::behaviour::{Absent, AcceptedArguments, Behaviour, History, PARTS};

@@ -3,8 +3,8 @@
 //! else is a reason why not, never a guess.
 
 use unjinja_spec::{
-    Capabilities, Channel, ContentMode, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode, SPEC_VERSION, Status,
-    TemplateInfo, ToolFormat, Tools,
+    Capabilities, Channel, ContentMode, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode, TemplateInfo,
+    ToolFormat,
 };
 
 use super::pattern::{Expansion, Node, expansions};

@@ -4,8 +4,8 @@
 //! It holds two bits for each open array or object, and nothing of the text. It must not recurse on the depth of its input, and
 //! allocates only where brackets nest deeply.
 
-use super::text::{Surrogates, plain_len};
-use super::{At, Scanner, is_space};
+use super::text::plain_len;
+use super::{At, HexDigits, Scanner, Surrogates, escaped, is_space};
 use crate::readers::number::NumberPrefix;
 use crate::readers::words::Word;
 
@@ -154,7 +154,7 @@ impl Lexer {
 
     /// Gives half a pair that is followed by something else than its other half.
     fn settle(&mut self, take: &mut impl FnMut(Token<'_>) -> bool) -> bool {
-        self.surrogates.settle().is_none_or(|half| take(Token::Escaped(half)))
+        self.surrogates.alone().is_none_or(|half| take(Token::Escaped(half)))
     }
 
     /// Reads a byte that is not plain text of a string. Returns whether more tokens are wanted.
@@ -185,14 +185,18 @@ impl Lexer {
             return Err(Wrong::Deep);
         }
         self.scanner.step(byte);
-        if let (At::Hex { left: 1, unit }, Some(digit)) = (before, char::from(byte).to_digit(16)) {
-            return Ok(self.unit(unit << 4 | digit as u16, take));
+        if let At::Hex(digits) = before
+            && let Some(unit) = digits.next(byte).and_then(HexDigits::value)
+        {
+            return Ok(self.unit(unit as u16, take));
         }
         if self.scanner.malformed {
             return Err(Wrong::Expected(self.expected(before)));
         }
         Ok(match (before, self.scanner.at) {
-            (At::Escape, At::Text) => self.settle(take) && take(Token::Escaped(unescaped(byte))),
+            (At::Escape, At::Text) => {
+                self.settle(take) && take(Token::Escaped(char::from(escaped(byte).unwrap_or(byte))))
+            }
             (At::Number(_), _) => take(Token::Number(byte)),
             (_, At::Number(_)) => take(Token::Begin(Start::Number)) && take(Token::Number(byte)),
             (_, At::Word(word, read)) => {
@@ -258,7 +262,7 @@ impl Lexer {
             At::After if self.scanner.nesting.last() == Some(super::OBJECT) => "a comma or `}`",
             At::After => "a comma or `]`",
             At::Escape => "an escape of JSON",
-            At::Hex { .. } => "four hexadecimal digits",
+            At::Hex(_) => "four hexadecimal digits",
             At::Word(..) => "`true`, `false` or `null`",
             At::Number(_) => "a digit",
             _ => "a value",
@@ -277,18 +281,6 @@ fn start(word: Word) -> Start {
         Word::True => Start::Boolean(true),
         Word::False => Start::Boolean(false),
         Word::Null => Start::Null,
-    }
-}
-
-/// The character of an escape of one letter.
-fn unescaped(letter: u8) -> char {
-    match letter {
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        other => char::from(other),
     }
 }
 
