@@ -30,8 +30,10 @@ pub use engine::stream::{Stream, parse, parse_borrowed};
 pub use engine::token_counts::TokenCounts;
 pub use message::{
     BorrowedMessage, BorrowedToolCall, Channel, Diagnostic, DiagnosticKind, Event, Message, OwnedEvent, Part,
-    PartOrder, ToolCall, TypedCallError, TypedCallProblem,
+    PartOrder, ToolCall,
 };
+#[cfg(feature = "types")]
+pub use message::{TypedCallError, TypedCallProblem};
 pub use options::{Options, Unparsed};
 pub use program::{Entry, ModelInfo, Program, Trigger};
 pub use readers::json::close as close_json;
