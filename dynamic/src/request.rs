@@ -120,9 +120,11 @@ impl Model {
         let parallel = options.parallel.unwrap_or(true);
         let mut parsing = options.parsing.clone().tools(&tools).parallel_tool_calls(parallel);
         let mut grammar = GrammarOptions::new().tool_choice(options.choice.clone()).parallel_tool_calls(parallel);
-        if let ToolChoice::Named(name) = &options.choice {
-            parsing = parsing.callable([name.as_str()]);
-        }
+        parsing = match &options.choice {
+            ToolChoice::None => parsing.callable::<String>([]),
+            ToolChoice::Named(name) => parsing.callable([name.as_str()]),
+            ToolChoice::Auto | ToolChoice::Required => parsing,
+        };
         if let Some(on) = options.thinking {
             conversation = conversation.thinking(on);
             parsing = parsing.thinking(on);

@@ -130,7 +130,7 @@ impl Messages {
                 Some(parts.into())
             }
             // Where the model closed an empty block, the template writes that block by itself, or none.
-            (Some(Carrier::Tags(start, end)), Some(reasoning)) if !reasoning.trim().is_empty() => {
+            (Some(Carrier::Tags(start, end)), Some(reasoning)) if !says_nothing || !reasoning.trim().is_empty() => {
                 let text = content.as_ref().and_then(text_of).unwrap_or_default();
                 Some(self.content(format!("{start}{reasoning}{end}{text}")))
             }

@@ -4,7 +4,8 @@ use sha2::{Digest, Sha256};
 
 use crate::document::Node;
 use crate::messages::Messages;
-use crate::model::{Capabilities, Evidence, FormatSpec, SPEC_VERSION, Status, TemplateInfo, Tokens};
+use crate::model::{Capabilities, Evidence, FormatSpec, SPEC_VERSION, TemplateInfo, Tokens};
+use crate::status::Status;
 use crate::write;
 
 impl FormatSpec {

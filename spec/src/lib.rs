@@ -59,6 +59,7 @@ mod parse;
 mod placeholder;
 mod read;
 mod rules;
+mod status;
 mod tag;
 mod text;
 mod turn;
@@ -76,8 +77,9 @@ pub use migrate::Migrated;
 pub use model::{
     ArgumentOrder, Arguments, CallId, CallIdPosition, Capabilities, Channel, Content, ContentMode, Evidence,
     FormatSpec, Function, GenerationPrompt, Header, OLDEST_SPEC_VERSION, Reasoning, ReasoningMode, RoundTrips,
-    SPEC_VERSION, Status, TemplateInfo, Tokens, ToolFormat, Tools, Turn,
+    SPEC_VERSION, TemplateInfo, Tokens, ToolFormat, Tools, Turn,
 };
 pub use overlay::{Overlay, OverlayKey};
+pub use status::Status;
 pub use tag::{END_OF_TEXT, begins_tag, tag_around, tags};
 pub use text::{is_hidden, nearest};

@@ -99,7 +99,7 @@ fn set_version(root: &mut Node, version: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Status;
+    use crate::status::Status;
 
     /// The base spec of the tests as version 1 wrote it: the tags around a turn were not listed.
     fn version_1() -> String {

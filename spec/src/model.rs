@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::marker::MarkerKey;
 use crate::messages::Messages;
+use crate::status::Status;
 
 /// The version of the spec language that this crate reads and writes.
 pub const SPEC_VERSION: u32 = 3;
@@ -61,42 +62,6 @@ pub struct FormatSpec {
     /// How much the analysis has tried.
     #[serde(default)]
     pub evidence: Evidence,
-}
-
-/// How much of what a template renders its spec describes.
-///
-/// ```
-/// use unjinja_spec::Status;
-///
-/// assert!(Status::Partial.makes_parser());
-/// assert_eq!(Status::Unsupported.name(), "unsupported");
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Everything.
-    #[default]
-    Supported,
-    /// Something is missing, and `gaps` names it. A parser reads the rest.
-    Partial,
-    /// So little that no parser is made.
-    Unsupported,
-}
-
-impl Status {
-    /// The name of the status in a spec.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Supported => "supported",
-            Status::Partial => "partial",
-            Status::Unsupported => "unsupported",
-        }
-    }
-
-    /// Whether a parser is made from a spec with this status.
-    pub fn makes_parser(self) -> bool {
-        self != Status::Unsupported
-    }
 }
 
 impl FormatSpec {

@@ -8,9 +8,10 @@ use serde::Serialize;
 use crate::comments::{self, Comment};
 use crate::document::{Node, Value};
 use crate::error::{Problem, Source, SpecError};
-use crate::model::{FormatSpec, Status};
+use crate::model::FormatSpec;
 use crate::parse;
 use crate::read::{self, Scope};
+use crate::status::Status;
 use crate::text;
 
 /// Keys that an overlay cannot set: facts about the template and about the analysis.

@@ -6,7 +6,8 @@
 use crate::document::Value;
 use crate::effect::Effect::{self, Breaking, Compatible, Informational};
 use crate::marker::MarkerKey;
-use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, Status, ToolFormat};
+use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
+use crate::status::Status;
 use crate::tag;
 
 /// A change whose effect is asked for.

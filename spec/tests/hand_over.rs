@@ -103,9 +103,10 @@ fn reasoning_goes_where_the_template_takes_it() -> Result<(), SpecError> {
     assert_eq!(handed(&spec, given())[0]["content"], parts);
     spec.reasoning.field = String::new();
     assert_eq!(handed(&spec, given())[0]["content"], "<think>\nHm.\n</think>\n\nYes.");
-    // White space is an empty block, which the template writes by itself.
-    let empty = json!([{"role": "assistant", "reasoning_content": "\n", "content": "Yes."}]);
-    assert_eq!(handed(&spec, empty)[0]["content"], "Yes.");
+    // A call after white space is a call after an empty block, which the template writes by itself.
+    let empty =
+        json!([{"role": "assistant", "reasoning_content": "\n", "content": "", "tool_calls": [call("a", json!({}))]}]);
+    assert_eq!(handed(&spec, empty)[0]["content"], "");
     spec.reasoning.mode = ReasoningMode::None;
     assert_eq!(handed(&spec, given()), given());
     Ok(())

@@ -5,6 +5,7 @@
 //! with tests about one subject; `cargo test --test integration SUBJECT` runs it.
 
 mod allocations;
+mod api;
 mod bytes;
 mod complaints;
 mod corpus_cases;

@@ -100,7 +100,21 @@
 //! - `futures`: `EventStream`, the events of an output that arrives asynchronously, as a `futures_core::Stream`.
 //! - `testing`: `testing::Case`, which checks a parser on an output that is cut at every place.
 
-pub use unjinja_runtime::*;
+#[doc(hidden)]
+pub use unjinja_runtime::abi_3;
+#[cfg(feature = "testing")]
+pub use unjinja_runtime::testing;
+pub use unjinja_runtime::{
+    BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, Diagnostic, DiagnosticKind, Entry,
+    Event, Interpreter, Message, ModelInfo, Options, OwnedEvent, Part, PartOrder, Program, Stream, Token, TokenCounts,
+    Tool, ToolCall, Tools, ToolsError, ToolsProblem, Trigger, Types, Unparsed, close_json, parse, parse_borrowed,
+    python_to_json,
+};
+
+#[cfg(feature = "futures")]
+pub use unjinja_runtime::EventStream;
+#[cfg(feature = "types")]
+pub use unjinja_runtime::{TypedCallError, TypedCallProblem};
 
 #[cfg(feature = "grammar")]
 pub use unjinja_grammar::{

@@ -2,9 +2,31 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unjinja_dynamic::Grammar as RustGrammar;
+use serde_json::Value;
+use unjinja_dynamic::{Grammar as RustGrammar, Target};
 
 use crate::data::{Fields, NO_TEXT, Reduced, no_list};
+use crate::error::RequestError;
+use crate::json;
+
+/// The kind of grammar that Python names.
+pub(crate) fn target_of(kind: &str) -> PyResult<Target> {
+    Target::ALL.into_iter().find(|target| target.name() == kind).ok_or_else(|| {
+        let known = Target::ALL.map(|target| format!("{:?}", target.name())).join(", ");
+        RequestError::new_err(format!("kind: {kind:?} is unknown; use one of {known}"))
+    })
+}
+
+/// The JSON schema of an answer. None without one.
+pub(crate) fn schema_of(schema: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
+    let Some(schema) = schema.filter(|schema| !schema.is_none()) else { return Ok(None) };
+    let schema = json::from_python(schema, "response_schema", RequestError::new_err)?;
+    if !schema.is_object() && !schema.is_boolean() {
+        let text = format!("response_schema: expected a JSON schema, which is a dict or a bool, found {schema}");
+        return Err(RequestError::new_err(text));
+    }
+    Ok(Some(schema))
+}
 
 /// A grammar, and what a sampler needs with it. Made by `Model.grammar`; `print` writes its text.
 ///

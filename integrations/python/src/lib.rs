@@ -16,6 +16,7 @@ mod model;
 mod openai;
 mod options;
 mod prompt;
+mod request;
 mod span;
 mod stream;
 mod tools;
@@ -42,6 +43,8 @@ mod _lib {
     use crate::model::{Model, pickled_model};
     #[pymodule_export]
     use crate::openai::OpenAIChunks;
+    #[pymodule_export]
+    use crate::request::Request;
     #[pymodule_export]
     use crate::span::Span;
     #[pymodule_export]

@@ -11,19 +11,20 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use serde_json::Value;
 use unjinja_dynamic::{
-    Chunk, Conversation, FormatSpec, GrammarOptions, Loader, Model as RustModel, ModelError, Overlay, SpecialTokens,
-    Status, Target,
+    Chunk, Conversation, FormatSpec, GrammarOptions, Loader, Model as RustModel, ModelError, Options, Overlay,
+    RequestOptions, SpecialTokens, Status,
 };
 
 use crate::conversation::{check_variables, messages_of};
 use crate::data::Reduced;
 use crate::error::{GrammarError, LoadError, RequestError, model_error};
 use crate::export::{Export, dialect};
-use crate::grammar::Grammar;
+use crate::grammar::{Grammar, schema_of, target_of};
 use crate::json;
 use crate::message::Message;
-use crate::options::{Known, choice_of};
+use crate::options::{Known, choice_of, unparsed_of};
 use crate::prompt::{prompt_object, turn_of};
+use crate::request::Request;
 use crate::stream::Stream;
 use crate::tools::tools_of;
 
@@ -62,6 +63,23 @@ fn tokens_of(model: &RustModel) -> Option<&SpecialTokens> {
 }
 
 impl Model {
+    /// The conversation with these variables of the template, which must be ones that it reads.
+    fn with_variables(
+        &self,
+        mut conversation: Conversation,
+        variables: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Conversation> {
+        if let Some(variables) = variables.filter(|variables| !variables.is_empty()) {
+            check_variables(self.model.parsed_template().map_err(model_error)?, self.variables()?, variables)?;
+        }
+        for (name, value) in variables.into_iter().flatten() {
+            let name: String = name.extract()?;
+            let value = json::from_python(&value, &name, RequestError::new_err)?;
+            conversation = conversation.variable(name, value);
+        }
+        Ok(conversation)
+    }
+
     fn variables(&self) -> PyResult<&BTreeSet<String>> {
         let template = self.model.parsed_template().map_err(model_error)?;
         Ok(self.variables.get_or_init(|| template.variables()))
@@ -286,20 +304,69 @@ impl Model {
         if let Some(on) = thinking {
             conversation = conversation.thinking(on);
         }
-        if let Some(variables) = variables.filter(|variables| !variables.is_empty()) {
-            check_variables(self.model.parsed_template().map_err(model_error)?, self.variables()?, variables)?;
-        }
-        for (name, value) in variables.into_iter().flatten() {
-            let name: String = name.extract()?;
-            let value = json::from_python(&value, &name, RequestError::new_err)?;
-            conversation = conversation.variable(name, value);
-        }
+        let conversation = self.with_variables(conversation, variables)?;
         if !add_generation_prompt {
             let text = py.detach(|| self.model.render(&conversation)).map_err(model_error)?;
             return prompt_object(py, &text, "");
         }
         let prompt = py.detach(|| self.model.prompt(&conversation)).map_err(model_error)?;
         prompt_object(py, prompt.text(), prompt.turn())
+    }
+
+    /// Prepares a request: its prompt, the parser of the output, the grammar and the ids of calls. The tools are given once. Raises
+    /// RenderError if the template refuses the conversation, or the model has no template.
+    ///
+    /// >>> from unjinja import Model
+    /// >>> text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+    /// >>> Model.from_template(text).request([{"role": "user", "content": "Hello"}]).prompt.turn
+    /// '<assistant>'
+    ///
+    /// Args:
+    ///     messages: A list of dicts as OpenAI has them, and of `Message` objects. Raises RequestError if one has no JSON form.
+    ///     tools: The tools that the request offers: a `Tools`, or what it is made of (dicts, functions, pydantic classes, JSON text).
+    ///         The default is none. Raises ToolsError if they cannot be read.
+    ///     thinking: Switches reasoning on or off, if the template has a switch for it. The default leaves it to the template.
+    ///     tool_choice: `"auto"` (the default), `"required"`, `"none"` or `{"type": "function", "function": {"name": …}}`. With
+    ///         `"none"`, the prompt offers no tools. Raises RequestError if it is none of these.
+    ///     parallel_tool_calls: Whether several calls are allowed.
+    ///     response_schema: A JSON schema for the answer: a dict, or True for any JSON. The default is any text. Raises RequestError if
+    ///         it is no schema.
+    ///     unparsed: Where broken markup goes: `"content"`, or `"separate"` into `Message.unparsed`. Raises RequestError if it is
+    ///         another.
+    ///     variables: Any other keyword argument is a variable of the template. Raises TypeError, with the nearest name, if the
+    ///         template does not read it.
+    #[pyo3(signature = (
+        messages, *, tools=None, thinking=None, tool_choice=None, parallel_tool_calls=true, response_schema=None,
+        unparsed="content", **variables
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn request<'py>(
+        &self,
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        tools: Option<&Bound<'py, PyAny>>,
+        thinking: Option<bool>,
+        tool_choice: Option<&Bound<'py, PyAny>>,
+        parallel_tool_calls: bool,
+        response_schema: Option<&Bound<'py, PyAny>>,
+        unparsed: &str,
+        variables: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Request> {
+        let conversation = self.with_variables(Conversation::new(messages_of(messages)?), variables)?;
+        let parsing = Options::new().unparsed(unparsed_of(unparsed)?);
+        let mut options = RequestOptions::new()
+            .tool_choice(choice_of(tool_choice)?)
+            .parallel_tool_calls(parallel_tool_calls)
+            .parsing(parsing);
+        if let Some(on) = thinking {
+            options = options.thinking(on);
+        }
+        if let Some(schema) = schema_of(response_schema)? {
+            options = options.response_schema(schema);
+        }
+        let tools = tools_of(tools)?.map(|tools| tools.get().tools.clone()).unwrap_or_default();
+        let request = py.detach(|| self.model.request(&conversation, &tools, &options)).map_err(model_error)?;
+        Ok(Request::new(&self.model, request))
     }
 
     /// What a prompt has of the assistant's turn, where only its text is known. `Prompt.turn` knows it better.
@@ -465,12 +532,8 @@ impl Model {
         prompt: Option<&Bound<'_, PyAny>>,
         response_schema: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Grammar> {
-        let target = Target::ALL.into_iter().find(|target| target.name() == kind).ok_or_else(|| {
-            let known = Target::ALL.map(|target| format!("{:?}", target.name())).join(", ");
-            RequestError::new_err(format!("kind: {kind:?} is unknown; use one of {known}"))
-        })?;
         let mut options = GrammarOptions::new()
-            .target(target)
+            .target(target_of(kind)?)
             .tool_choice(choice_of(tool_choice)?)
             .parallel_tool_calls(parallel_tool_calls);
         if let Some(on) = thinking {
@@ -479,13 +542,7 @@ impl Model {
         if let Some(prompt) = prompt.filter(|prompt| !prompt.is_none()) {
             options = options.generation_prompt(turn_of(&self.model, prompt)?);
         }
-        if let Some(schema) = response_schema.filter(|schema| !schema.is_none()) {
-            let schema = json::from_python(schema, "response_schema", RequestError::new_err)?;
-            if !schema.is_object() && !schema.is_boolean() {
-                let text =
-                    format!("response_schema: expected a JSON schema, which is a dict or a bool, found {schema}");
-                return Err(RequestError::new_err(text));
-            }
+        if let Some(schema) = schema_of(response_schema)? {
             options = options.response_schema(schema);
         }
         let tools = tools_of(tools)?;

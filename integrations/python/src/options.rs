@@ -26,14 +26,7 @@ pub(crate) struct Known<'a, 'py> {
 
 impl Known<'_, '_> {
     pub(crate) fn options(self, model: &Model) -> PyResult<Options> {
-        let unparsed = match self.unparsed {
-            "content" => Unparsed::Content,
-            "separate" => Unparsed::Separate,
-            other => {
-                let text = format!("unparsed: {other:?} is unknown; use \"content\" or \"separate\"");
-                return Err(RequestError::new_err(text));
-            }
-        };
+        let unparsed = unparsed_of(self.unparsed)?;
         let mut options = Options::new()
             .parallel_tool_calls(self.parallel_tool_calls)
             .extract_reasoning(self.extract_reasoning)
@@ -61,6 +54,18 @@ impl Known<'_, '_> {
             options = options.special_tokens(tokens);
         }
         Ok(options)
+    }
+}
+
+/// Where broken markup goes.
+pub(crate) fn unparsed_of(name: &str) -> PyResult<Unparsed> {
+    match name {
+        "content" => Ok(Unparsed::Content),
+        "separate" => Ok(Unparsed::Separate),
+        other => {
+            let text = format!("unparsed: {other:?} is unknown; use \"content\" or \"separate\"");
+            Err(RequestError::new_err(text))
+        }
     }
 }
 

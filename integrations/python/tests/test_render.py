@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 from typing import Any, cast
@@ -138,3 +139,35 @@ def test_models_without_a_template_read_nothing() -> None:
     assert known.variables == []
     with pytest.raises(unjinja.RenderError, match="has no template"):
         known.render([ASK], enable_thinking=False)
+
+
+def test_a_request_takes_its_tools_once() -> None:
+    model = Model.from_pretrained(ROOT / "templates" / "hermes.jinja")
+    messages = [{"role": "user", "content": "Rain in Paris?"}]
+    request = model.request(messages, tools=WEATHER, tool_choice="required", unparsed="separate")
+    assert "get_weather" in request.prompt and request.prompt.turn == "<|im_start|>assistant\n"
+    assert "city" in request.grammar().text and "city" in request.grammar("xgrammar").text
+    output = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+    message = request.parse(output)
+    assert [(call.name, call.arguments) for call in message.tool_calls] == [("get_weather", '{"city": "Paris"}')]
+    stream = request.stream()
+    stream.push(output)
+    stream.finish()
+    assert stream.message == message
+    first = request.call_id("get_weather")
+    assert first and request.call_id("get_weather", first) != first
+    none = model.request(messages, tools=WEATHER, tool_choice="none")
+    assert "get_weather" not in none.prompt and none.parse(output).tool_calls == []
+    with pytest.raises(TypeError, match="Model.request"):
+        copy.copy(request)
+
+
+def test_a_parsed_message_goes_back_into_the_prompt() -> None:
+    model = Model.from_pretrained(ROOT / "templates" / "hermes.jinja")
+    messages = [{"role": "user", "content": "Rain in Paris?"}]
+    prompt = model.render(messages, tools=WEATHER)
+    output = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+    message = model.parse(output, tools=WEATHER, prompt=prompt)
+    for turn in (message, message.to_dict()):
+        text = model.render([*messages, turn], tools=WEATHER, add_generation_prompt=False)
+        assert text.startswith(prompt + output)

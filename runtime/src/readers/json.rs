@@ -25,10 +25,10 @@ pub use stable::StablePrefix;
 pub(crate) use json_text::JsonText;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
-    escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, is_plain, next_special_or, printable_len,
-    push_char, room,
+    escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, escaped, is_plain, next_special_or,
+    printable_len, push_char, room,
 };
-pub(crate) use unescape::{HexDigits, Surrogates, Unescaper, escaped};
+pub(crate) use unescape::{HexDigits, Surrogates, Unescaper};
 
 /// How far a reader came with the bytes that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

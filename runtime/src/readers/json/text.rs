@@ -1,7 +1,20 @@
 //! Converts text to the contents of JSON strings, and searches such contents fast.
 
-use super::escaped;
 use crate::byte_set::{HIGH, special_bits};
+
+/// The byte that the letter of an escape names, such as `n`. `None` if JSON has no such escape, or if it is `u`.
+#[inline]
+pub(crate) const fn escaped(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'"' | b'\\' | b'/' => letter,
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        _ => return None,
+    })
+}
 
 /// How many leading bytes a JSON string contains unchanged: up to the first quote, backslash or control character.
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {

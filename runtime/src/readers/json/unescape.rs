@@ -1,21 +1,7 @@
 //! Escapes in strings: what they name, and the text of a JSON string.
 
 use super::Progress;
-use super::text::{plain_len, push_char};
-
-/// The byte that the letter of an escape names, such as `n`. `None` if JSON has no such escape, or if it is `u`.
-#[inline]
-pub(crate) const fn escaped(letter: u8) -> Option<u8> {
-    Some(match letter {
-        b'"' | b'\\' | b'/' => letter,
-        b'n' => b'\n',
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'b' => 0x08,
-        b'f' => 0x0c,
-        _ => return None,
-    })
-}
+use super::text::{escaped, plain_len, push_char};
 
 /// The hexadecimal digits of an escape such as `\u00e9`, as far as they were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
