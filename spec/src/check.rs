@@ -2,8 +2,9 @@
 //! keys contradict each other. It reports everything that it finds and stops at nothing.
 
 use crate::model::{
-    CallIdPosition, Channel, ContentMode, FormatSpec, Header, ReasoningMode, SPEC_VERSION, Status, ToolFormat, Tools,
+    CallIdPosition, Channel, ContentMode, FormatSpec, Header, ReasoningMode, SPEC_VERSION, ToolFormat, Tools,
 };
+use crate::status::Status;
 use crate::text;
 
 /// Something that a spec lacks or contradicts.

@@ -87,13 +87,13 @@ fn fields(name: &str, fields: &Fields, all_public: bool, lines: &mut BTreeSet<St
 }
 
 /// Adds the lines of the items of a file, as far as the root exports them or they are in the root.
-fn items(items: &[Item], is_root: bool, exported: &Exported, lines: &mut BTreeSet<String>) {
+fn add_items(list: &[Item], is_root: bool, exported: &Exported, lines: &mut BTreeSet<String>) {
     let named = |visibility: &Visibility, attributes: &[Attribute], name: &syn::Ident| {
         let known = exported.names.get(&name.to_string()).cloned();
         let here = is_public(visibility) && !is_hidden(attributes);
         known.or_else(|| is_root.then(|| name.to_string())).filter(|_| here)
     };
-    for item in items {
+    for item in list {
         match item {
             Item::Struct(item) => {
                 let Some(name) = named(&item.vis, &item.attrs, &item.ident) else { continue };
@@ -154,7 +154,7 @@ fn items(items: &[Item], is_root: bool, exported: &Exported, lines: &mut BTreeSe
                 if let Some((_, inner)) = &module.content
                     && !is_hidden(&module.attrs)
                 {
-                    items(inner, false, exported, lines);
+                    add_items(inner, false, exported, lines);
                 }
             }
             _ => {}
@@ -186,7 +186,7 @@ fn the_public_api_is_the_one_that_was_committed() -> Result<(), Failure> {
         files(&folder, &mut sources)?;
         for source in sources {
             let file = syn::parse_file(&fs::read_to_string(&source)?)?;
-            items(&file.items, source == library, &exported, &mut lines);
+            add_items(&file.items, source == library, &exported, &mut lines);
         }
         lines.extend(exported.names.values().map(|name| format!("use {name}")));
         count += lines.len();

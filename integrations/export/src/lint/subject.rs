@@ -11,7 +11,7 @@ use unjinja_render::{
     Clock, Encoding, Field, Labels, Origin, Part, Reads, RenderError, RenderOptions, Rendered, SpecialTokens, Template,
 };
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
-use unjinja_spec::{FormatSpec, Status, ToolFormat};
+use unjinja_spec::{ArgumentsForm, FormatSpec, Status, ToolFormat};
 
 use super::conversation::{Conversation, Manner, words};
 
@@ -179,12 +179,11 @@ impl Subject {
         self.template.source()
     }
 
-    /// How to hand over calls so that their names and arguments are rendered: as the spec says, or with a word as the content.
+    /// How to hand over calls so that their names and arguments are rendered: as the spec says, or with a word as the content. A
+    /// spec whose calls nobody can read says nothing about their arguments.
     fn call_manner(&self) -> Option<Manner> {
-        if !self.spec.as_ref()?.capabilities.tool_calls {
-            return None;
-        }
-        let manners = [self.plain, Manner { word: true, ..self.plain }];
+        let usual = self.plain;
+        let manners = [usual, Manner { word: true, ..usual }, usual.with_arguments(ArgumentsForm::Text)];
         let shows = |manner: &Manner| {
             let result = manner.result(0);
             let turns =
