@@ -11,7 +11,7 @@ use unjinja_render::{
     Clock, Encoding, Field, Labels, Origin, Part, Reads, RenderError, RenderOptions, Rendered, SpecialTokens, Template,
 };
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
-use unjinja_spec::{ArgumentsForm, FormatSpec, Status, ToolFormat};
+use unjinja_spec::{ArgumentsForm, CallIdForm, FormatSpec, Messages, Status, ToolFormat};
 
 use super::conversation::{Conversation, Manner, words};
 
@@ -180,10 +180,11 @@ impl Subject {
     }
 
     /// How to hand over calls so that their names and arguments are rendered: as the spec says, or with a word as the content. A
-    /// spec whose calls nobody can read says nothing about their arguments.
+    /// spec whose calls nobody can read says nothing about their arguments, nor about ids that hold the name.
     fn call_manner(&self) -> Option<Manner> {
         let usual = self.plain;
-        let manners = [usual, Manner { word: true, ..usual }, usual.with_arguments(ArgumentsForm::Text)];
+        let named = Manner { needs: Messages { ids: CallIdForm::Named, ..usual.needs }, ..usual };
+        let manners = [usual, Manner { word: true, ..usual }, usual.with_arguments(ArgumentsForm::Text), named];
         let shows = |manner: &Manner| {
             let result = manner.result(0);
             let turns =
