@@ -1,6 +1,6 @@
 //! Regular expressions: one parser and one tree for the dialects that schemas and response templates are written in.
 //!
-//! [`parse`] reads the syntax of a [`Dialect`]; what the tree means, and which parts of it can be used, is decided by who uses
+//! `parse` reads the syntax of a `Dialect`; what the tree means, and which parts of it can be used, is decided by who uses
 //! it: `schema/regex.rs` makes rules of it, and `unjinja-export` an expression for the library that searches. Sets stay as
 //! they are written, because `\d` and `\s` are other characters in each dialect.
 //!
