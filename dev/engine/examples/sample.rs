@@ -110,8 +110,8 @@ pub fn run(file: Option<&Path>, question: &str, mut show: impl FnMut(&Event<'_>)
         let special = vocabulary.is_control(token) || vocabulary.attr(token).contains(LlamaTokenAttr::UserDefined);
         // A token may end inside a character: the parser takes bytes.
         let bytes: Vec<u8> = vocabulary.token_to_piece(token, true, None);
-        let token = if special { Token::special(&bytes[..]) } else { Token::text(&bytes[..]) };
-        stream.push_token(token, &mut take);
+        let pushed = if special { Token::special(&bytes[..]) } else { Token::text(&bytes[..]) };
+        stream.push_token(pushed, &mut take);
         batch.clear();
         batch.add(token, i32::try_from(at)?, &[0], true)?;
     }

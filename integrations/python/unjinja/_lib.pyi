@@ -22,6 +22,7 @@ __all__ = [
     "Model",
     "OpenAIChunks",
     "RenderError",
+    "Request",
     "RequestError",
     "Span",
     "Stream",
