@@ -9,7 +9,7 @@ use unjinja_runtime::abi_3::is_special_token;
 use unjinja_source::name_of;
 use unjinja_spec::{FormatSpec, TemplateInfo, tags};
 
-use crate::ask::Observed;
+use crate::ask::{Observed, with_format};
 use crate::error::AnalyzeError;
 use crate::probe::Probe;
 use crate::settle::settle;
@@ -106,6 +106,7 @@ fn analyze_here(
         }
     };
     let mut spec = settle(&probe, &o);
+    spec.messages = with_format(&probe, &o, &spec);
     if let Some(observe) = observe {
         comparisons(&o, &spec).iter().for_each(observe);
     }

@@ -16,6 +16,7 @@ use crate::text;
 pub(crate) use abilities::{Ability, capabilities};
 pub(crate) use call_turns::CallTurns;
 use call_turns::shows_call;
+pub(crate) use messages::with_format;
 pub(crate) use prompts::{Prompt, speaks_of_thinking};
 use prompts::{encloses_user, prompts, switches};
 

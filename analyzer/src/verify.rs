@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
 use unjinja_spec::{
-    Carrier, EmptyContent, FormatSpec, MarkerKey, Messages, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat,
+    Carrier, EmptyContent, FormatSpec, MarkerKey, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat,
 };
 
 use crate::ask::working_style;
@@ -146,13 +146,9 @@ pub fn render_calls(template: &Template, spec: &FormatSpec, calls: &[(&str, &str
     Some(text::without_start(body, &spec.turn.assistant_start).to_owned())
 }
 
-/// How messages are handed over to the template: as the spec says, and with null where that works, because models' messages
-/// have it.
+/// How messages are handed over to the template: as the spec says.
 fn style_of(style: Style, spec: &FormatSpec) -> Style {
-    let can = &spec.capabilities;
-    let style = Style { needs: Messages { ids: style.needs.ids, ..spec.messages }, ..style };
-    // Null is only known to work in a turn whose calls are rendered.
-    if can.requires_nonnull_content || !can.tool_calls { style } else { style.with_empty(EmptyContent::Null) }
+    Style { needs: spec.messages, ..style }
 }
 
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
@@ -270,9 +266,18 @@ impl<'p, 't> Trials<'p, 't> {
         self.for_reasoning = if name.is_empty() { Vec::new() } else { vec![(name.to_owned(), true.into())] };
     }
 
+    /// How a turn is handed over: as the spec says. A turn with one call has null as its content where the template takes that,
+    /// because clients write it.
+    fn style_for(&self, turn: &AssistantMessage) -> Style {
+        let can = &self.spec.capabilities;
+        // Null is only known to work in a turn whose calls are rendered.
+        let takes_null = can.tool_calls && !can.requires_nonnull_content;
+        if takes_null && turn.calls.len() == 1 { self.style.with_empty(EmptyContent::Null) } else { self.style }
+    }
+
     /// Renders one conversation and parses it back.
     pub(crate) fn run(&self, turn: &AssistantMessage, expected: Message) -> Trial {
-        let (probe, spec, style) = (self.probe, self.spec, self.style);
+        let (probe, spec, style) = (self.probe, self.spec, self.style_for(turn));
         let extra = self.variables(turn);
         let tools = tools_for(&turn.calls);
         let offered = if turn.calls.is_empty() { Value::Null } else { style.offer(tools.clone()) };
@@ -299,7 +304,7 @@ impl<'p, 't> Trials<'p, 't> {
         extra: &[Variable],
         rendered: String,
     ) -> Trial {
-        let (probe, spec, style) = (self.probe, self.spec, self.style);
+        let (probe, spec, style) = (self.probe, self.spec, self.style_for(turn));
         for call in &mut expected.tool_calls {
             // Many formats have no ids, and some make their own.
             call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
@@ -350,7 +355,7 @@ impl<'p, 't> Trials<'p, 't> {
             return start;
         }
         let added = self.probe.prompt_ends(self.style, extra).map_or_else(|_| String::new(), |[added, _]| added);
-        match self.probe.before_turn(turn, past, self.style, extra) {
+        match self.probe.before_turn(turn, past, self.style_for(turn), extra) {
             Ok(before) if added.trim().is_empty() => {
                 let ends = known.iter().map(|prompt| prompt.text.as_str());
                 let ends = ends.filter(|text| !text.trim().is_empty() && before.trim_end().ends_with(text.trim_end()));
@@ -372,7 +377,7 @@ impl<'p, 't> Trials<'p, 't> {
     /// The conversation of a turn, as `unjinja render` takes it: with the variables that it needs, and then with all that the
     /// trial gave the template.
     pub(crate) fn conversations(&self, turn: &AssistantMessage) -> [Value; 2] {
-        let (style, variables) = (self.style, self.variables(turn));
+        let (style, variables) = (self.style_for(turn), self.variables(turn));
         let messages = vec![style.user(SENTINELS.user), turn.message(style)];
         let tools = turn.tools(style);
         let mut needed = Map::from_iter([("messages".to_owned(), Value::from(messages.clone()))]);

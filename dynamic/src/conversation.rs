@@ -104,14 +104,6 @@ impl Conversation {
         self
     }
 
-    /// The ids of the calls in the conversation; an empty text for a call without an id.
-    #[cfg(feature = "grammar")]
-    pub(crate) fn call_ids(&self) -> impl Iterator<Item = &str> {
-        let messages = self.variables.get("messages").and_then(Value::as_array);
-        let calls = messages.into_iter().flatten().filter_map(|message| message["tool_calls"].as_array());
-        calls.flatten().map(|call| call["id"].as_str().unwrap_or_default())
-    }
-
     /// The variables of the template, in the forms that the spec names.
     pub(crate) fn variables_for(&self, spec: &FormatSpec) -> Map<String, Value> {
         let mut variables = self.variables.clone();

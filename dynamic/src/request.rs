@@ -1,8 +1,8 @@
 //! One request: what its prompt, its parser and its grammar need, from one list of tools and one set of options.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use unjinja_grammar::{Grammar, GrammarError, GrammarOptions, Target, ToolChoice};
-use unjinja_runtime::{Chunk, Message, Options, Tool, Tools};
+use unjinja_runtime::{Chunk, Message, Options, Tools};
 use unjinja_spec::CallIds;
 
 use crate::conversation::Conversation;
@@ -116,7 +116,7 @@ impl Model {
         options: &RequestOptions,
     ) -> Result<Request, ModelError> {
         let tools = if options.choice == ToolChoice::None { Tools::empty() } else { tools.clone() };
-        let mut conversation = conversation.clone().tools(offered(&tools));
+        let mut conversation = conversation.clone().tools(tools.to_openai());
         let parallel = options.parallel.unwrap_or(true);
         let mut parsing = options.parsing.clone().tools(&tools).parallel_tool_calls(parallel);
         let mut grammar = GrammarOptions::new().tool_choice(options.choice.clone()).parallel_tool_calls(parallel);
@@ -141,7 +141,7 @@ impl Model {
         Ok(Request {
             options: parsing.generation_prompt(prompt.turn()),
             grammar: grammar.generation_prompt(prompt.turn()),
-            call_ids: CallIds::of(self.spec()).after(conversation.call_ids()),
+            call_ids: CallIds::of(self.spec()).in_conversation(conversation.variables_for(self.spec()).get("messages")),
             model: self.clone(),
             prompt,
             tools,
@@ -192,16 +192,4 @@ impl Request {
     pub fn grammar_options(&self) -> &GrammarOptions {
         &self.grammar
     }
-}
-
-/// The tools as templates expect them, with no other fields than models were trained on.
-fn offered(tools: &Tools) -> Value {
-    let one = |tool: &Tool| {
-        let mut function = Map::new();
-        function.insert("name".to_owned(), tool.name.as_str().into());
-        function.insert("description".to_owned(), tool.description.as_str().into());
-        function.insert("parameters".to_owned(), tool.parameters.clone());
-        json!({"type": "function", "function": function})
-    };
-    tools.iter().map(one).collect()
 }

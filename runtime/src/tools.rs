@@ -167,6 +167,19 @@ impl Tools {
         Ok(Self { inner: Arc::new(Inner { tools, by_name, arguments, repeated }) })
     }
 
+    /// The tools as OpenAI's API and templates have them, with no other fields than models were trained on: a list of
+    /// `{"type": "function", "function": {"name", "description", "parameters"}}`.
+    pub fn to_openai(&self) -> Value {
+        let one = |tool: &Tool| {
+            let mut function = serde_json::Map::new();
+            function.insert("name".to_owned(), tool.name.as_str().into());
+            function.insert("description".to_owned(), tool.description.as_str().into());
+            function.insert("parameters".to_owned(), tool.parameters.clone());
+            json!({"type": "function", "function": function})
+        };
+        self.iter().map(one).collect()
+    }
+
     /// How many tools there are.
     pub fn len(&self) -> usize {
         self.inner.tools.len()

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde_json::Value;
+
 use crate::messages::CallIdForm;
 use crate::model::{CallIdPosition, FormatSpec};
 
@@ -154,6 +156,13 @@ impl CallIds {
             self.calls += 1;
         }
         self
+    }
+
+    /// The same for a conversation with these messages, as they are handed to the template.
+    pub fn in_conversation(self, messages: Option<&Value>) -> Self {
+        let messages = messages.and_then(Value::as_array).into_iter().flatten();
+        let calls = messages.filter_map(|message| message["tool_calls"].as_array()).flatten();
+        self.after(calls.map(|call| call["id"].as_str().unwrap_or_default()))
     }
 
     /// What [`CallIdShape::Free`] ids begin with: `call_` unless this says otherwise.

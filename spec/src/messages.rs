@@ -38,6 +38,9 @@ pub struct Messages {
     pub ids: CallIdForm,
     /// Where a system message may be.
     pub system: SystemPlace,
+    /// Where reasoning is written into the content: a turn with calls keeps it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub reasoning_with_calls: bool,
     /// The template reads the function's name in the message with its result, and does not look it up by the call's id.
     #[serde(skip_serializing_if = "is_false")]
     pub result_name: bool,

@@ -58,14 +58,37 @@ fn calls_have_one_form() -> Result<(), SpecError> {
         assert_eq!(all[0]["content"], "");
     }
     let text = spec(Messages { arguments: ArgumentsForm::Text, ..Messages::default() })?;
-    for (given, expected) in
-        [(json!({"day": 1}), "{\"day\":1}"), (json!("{\"day\":  1"), "{\"day\":  1"), (Value::Null, "{}")]
-    {
+    for (given, expected) in [
+        (json!({"day": 1}), "{\"day\":1}"),
+        (json!("{\"day\":  1"), "{\"day\":  1}"),
+        (json!("{\"day\":  1}"), "{\"day\":  1}"),
+        (Value::Null, "{}"),
+    ] {
         let all = handed(&text, json!([{"role": "assistant", "tool_calls": [call("a", given)]}]));
         assert_eq!(all[0]["tool_calls"][0]["function"]["arguments"], expected);
     }
-    let no_object = handed(&usual, json!([{"role": "assistant", "tool_calls": [call("a", json!("[1]"))]}]));
-    assert_eq!(no_object[0]["tool_calls"][0]["function"]["arguments"], json!({"arguments": "[1]"}));
+    // Nothing is lost of what is not an object, or not JSON that can be read.
+    let deep = "[".repeat(500) + &"]".repeat(500);
+    for kept in ["[1]", "{\"x\": 1e400, \"y\": 2}", "Paris", "{'day': 3}", "{\"x\": NaN, \"y\": 1}", deep.as_str()] {
+        let all = handed(&usual, json!([{"role": "assistant", "tool_calls": [call("a", json!(kept))]}]));
+        assert_eq!(all[0]["tool_calls"][0]["function"]["arguments"], json!({"arguments": kept}));
+    }
+    for nothing in [Value::Null, json!("null"), json!(""), json!("{"), json!({})] {
+        let all = handed(&usual, json!([{"role": "assistant", "tool_calls": [call("a", nothing)]}]));
+        assert_eq!(all[0]["tool_calls"][0]["function"]["arguments"], json!({}));
+    }
+    let bare = handed(&usual, json!([{"role": "assistant", "tool_calls": [{"function": {"name": "now"}}]}]));
+    assert_eq!(bare[0]["tool_calls"][0]["function"], json!({"name": "now", "arguments": {}}));
+    Ok(())
+}
+
+#[test]
+fn a_message_without_calls_has_no_such_field() -> Result<(), SpecError> {
+    let usual = spec(Messages::default())?;
+    for none in [Value::Null, json!([])] {
+        let all = handed(&usual, json!([{"role": "assistant", "content": "Yes.", "tool_calls": none}]));
+        assert_eq!(all, json!([{"role": "assistant", "content": "Yes."}]));
+    }
     Ok(())
 }
 
@@ -86,7 +109,7 @@ fn contents_take_the_form_of_the_template() -> Result<(), SpecError> {
     let mut spec = spec(Messages::default())?;
     spec.capabilities.typed_content = false;
     let given = json!([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]);
-    assert_eq!(handed(&spec, given.clone())[0]["content"], "ab");
+    assert_eq!(handed(&spec, given.clone())[0]["content"], "a\nb");
     spec.capabilities.typed_content = true;
     assert_eq!(handed(&spec, given.clone()), given);
     Ok(())
@@ -103,6 +126,18 @@ fn reasoning_goes_where_the_template_takes_it() -> Result<(), SpecError> {
     assert_eq!(handed(&spec, given())[0]["content"], parts);
     spec.reasoning.field = String::new();
     assert_eq!(handed(&spec, given())[0]["content"], "<think>\nHm.\n</think>\n\nYes.");
+    let mixed = json!([{"type": "text", "text": "A"}, {"type": "image"}]);
+    let all = handed(&spec, json!([{"role": "assistant", "reasoning_content": "Hm.", "content": mixed}]));
+    assert_eq!(all[0]["content"][0]["text"], "<think>\nHm.\n</think>\n\n");
+    assert_eq!(all[0]["content"][2], json!({"type": "image"}));
+    // The content has it already.
+    let twice = json!([{"role": "assistant", "reasoning_content": "Hm.", "content": "<think>\nHm.\n</think>\n\nYes."}]);
+    assert_eq!(handed(&spec, twice)[0], json!({"role": "assistant", "content": "<think>\nHm.\n</think>\n\nYes."}));
+    // With calls, only where the template keeps it: others lose the call.
+    let called = || json!([{"role": "assistant", "reasoning_content": "Hm.", "tool_calls": [call("a", json!({}))]}]);
+    assert_eq!(handed(&spec, called())[0]["content"], "");
+    spec.messages.reasoning_with_calls = true;
+    assert_eq!(handed(&spec, called())[0]["content"], "<think>\nHm.\n</think>\n\n");
     // A call after white space is a call after an empty block, which the template writes by itself.
     let empty =
         json!([{"role": "assistant", "reasoning_content": "\n", "content": "", "tool_calls": [call("a", json!({}))]}]);
@@ -137,9 +172,39 @@ fn ids_take_a_form_that_the_template_accepts() -> Result<(), SpecError> {
     assert!(ids.len() == 2 && ids[0] != ids[1] && ids.iter().all(|id| id.len() == 9), "{ids:?}");
     assert_eq!((&all[2]["tool_call_id"], &all[3]["tool_call_id"]), (&json!(ids[1]), &json!(ids[0])));
     assert_eq!(all[3]["name"], "rain");
-    // Results without ids answer the calls in their order.
+    // Results without ids answer the calls in their order, and not those of an earlier message.
     let all = handed(&spec, json!([called(long), {"role": "tool", "content": "Sun."}]));
     assert_eq!(all[1]["tool_call_id"], all[0]["tool_calls"][0]["id"]);
+    let all = handed(&spec, json!([called("a"), called("b"), {"role": "tool", "content": "Sun."}]));
+    assert_eq!(all[2]["tool_call_id"], all[1]["tool_calls"][0]["id"]);
+    // A result of no call.
+    let all = handed(&spec, json!([result("gone")]));
+    assert_eq!(all[0]["tool_call_id"].as_str().map(str::len), Some(9));
+    Ok(())
+}
+
+#[test]
+fn results_find_their_calls() -> Result<(), SpecError> {
+    let named = spec(Messages { result_name: true, ..Messages::default() })?;
+    let one = |id: Value, name: &str| json!({"id": id, "function": {"name": name, "arguments": {}}});
+    let two = |a: Value, b: Value| json!({"role": "assistant", "tool_calls": [one(a, "rain"), one(b, "snow")]});
+    let result = |id: Value| json!({"role": "tool", "tool_call_id": id, "content": ""});
+    let names = |messages: Value| {
+        let all = handed(&named, messages);
+        [1, 2].map(|at| all[at]["name"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(names(json!([two(json!(1), json!(2)), result(json!(2)), result(json!(1))])), ["snow", "rain"]);
+    assert_eq!(names(json!([two(json!("x"), json!("x")), result(json!("x")), result(json!("x"))])), ["rain", "snow"]);
+    // New ids are new.
+    for (form, first) in [(CallIdForm::Counted, "1"), (CallIdForm::Named, "functions.rain:1")] {
+        let spec = spec(Messages { ids: form, ..Messages::default() })?;
+        let all = handed(&spec, json!([called(first), called("other")]));
+        let ids = [0, 1].map(|at| all[at]["tool_calls"][0]["id"].clone());
+        assert!(ids[0] == first && ids[1] != first, "{ids:?}");
+    }
+    let spec = spec(Messages { ids: CallIdForm::Named, ..Messages::default() })?;
+    let all = handed(&spec, json!([called("functions.rain:abc")]));
+    assert_eq!(all[0]["tool_calls"][0]["id"], "functions.rain:0");
     Ok(())
 }
 
@@ -165,10 +230,58 @@ fn system_messages_go_where_they_are_rendered() -> Result<(), SpecError> {
     };
     assert_eq!(of(SystemPlace::Anywhere)?, given());
     assert_eq!(of(SystemPlace::First)?, json!([said("system", "A\n\nC\n\nE"), said("user", "B"), said("user", "D")]));
-    assert_eq!(of(SystemPlace::Nowhere)?, json!([said("user", "A\n\nB"), said("user", "C\n\nD"), said("user", "E")]));
+    assert_eq!(of(SystemPlace::Nowhere)?, json!([said("user", "A\n\nB\n\nC"), said("user", "D\n\nE")]));
     let first = spec(Messages { system: SystemPlace::First, ..Messages::default() })?;
     let late = handed(&first, json!([said("user", "B"), said("system", "C")]));
     assert_eq!(late, json!([said("system", "C"), said("user", "B")]));
+    assert_eq!(handed(&first, json!([said("user", "B"), said("system", "")])), json!([said("user", "B")]));
+    let parts = json!([{"type": "image"}, {"type": "text", "text": "A"}]);
+    let all = handed(
+        &first,
+        json!([{"role": "system", "name": "n", "content": parts}, said("user", "B"), said("system", "C")]),
+    );
+    assert_eq!((&all[0]["name"], &all[0]["content"][2]["text"]), (&json!("n"), &json!("C")));
+    Ok(())
+}
+
+/// What was handed over stays as it was when the conversation grows, so servers need not read it again. Only a system message
+/// that moves to the front changes it.
+#[test]
+fn a_conversation_only_grows() -> Result<(), SpecError> {
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let long = "call_Jx9QmZ0vTgRk3WbLyPd7Hf2A";
+    let all = [
+        said("system", "A"),
+        said("user", "B"),
+        called(long),
+        json!({"role": "tool", "tool_call_id": long, "content": "Sun."}),
+        json!({"role": "assistant", "reasoning_content": "Hm.", "content": "Yes."}),
+        said("user", "C"),
+        said("system", "D"),
+        said("assistant", "E"),
+        called("x"),
+        json!({"role": "tool", "content": "Snow."}),
+        said("user", "F"),
+    ];
+    for ids in [CallIdForm::Any, CallIdForm::Nine, CallIdForm::Counted, CallIdForm::Named] {
+        for system in [SystemPlace::Anywhere, SystemPlace::Nowhere] {
+            let spec = spec(Messages { ids, system, ..Messages::default() })?;
+            let whole = handed(&spec, json!(all));
+            for length in
+                (0..all.len()).filter(|&length| all[..length].last().is_some_and(|last| last["role"] != "user"))
+            {
+                let part = handed(&spec, json!(all[..length]));
+                let part = part.as_array().map_or(&[][..], Vec::as_slice);
+                let waits = usize::from(system == SystemPlace::Nowhere && length == 1);
+                let part = &part[..part.len() - waits];
+                assert_eq!(
+                    whole.as_array().map(|whole| &whole[..part.len()]),
+                    Some(part),
+                    "{ids:?} {system:?} {length}"
+                );
+            }
+        }
+    }
     Ok(())
 }
 

@@ -3,10 +3,12 @@
 
 use serde_json::{Value, json};
 use unjinja_render::RenderError;
-use unjinja_spec::{CallIdForm, EmptyContent, Messages, SystemPlace};
+use unjinja_spec::{CallIdForm, CallIdPosition, Carrier, EmptyContent, FormatSpec, Messages, SystemPlace};
 
+use super::Observed;
 use super::call_turns::{CallTurns, shows_call};
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
+use crate::observed::Part;
 use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 
@@ -36,10 +38,14 @@ fn system_place(probe: &Probe<'_>, style: Style, system: bool) -> SystemPlace {
     }
     let s = &SENTINELS;
     let said = |role: &str, text: &str| json!({"role": role, "content": style.content(text)});
-    let talk = [style.user(s.user), said("assistant", s.word), said("system", s.content), style.user(s.user)];
+    // Two of them: some templates keep the last one only.
+    let first = said("system", s.reasoning);
+    let talk =
+        [first.clone(), style.user(s.user), said("assistant", s.word), said("system", s.content), style.user(s.user)];
     let render = |messages: &[Value]| probe.render(messages, &Value::Null, true, &[]);
-    let without = [talk[0].clone(), talk[1].clone(), talk[3].clone()];
-    if render(&without).is_err() || render(&talk).is_ok_and(|text| text.contains(s.content)) {
+    let without = [first, talk[1].clone(), talk[2].clone(), talk[4].clone()];
+    let shows = |text: &String| text.contains(s.content) && text.contains(s.reasoning);
+    if render(&without).is_err() || render(&talk).as_ref().is_ok_and(shows) {
         return SystemPlace::Anywhere;
     }
     SystemPlace::First
@@ -86,6 +92,32 @@ impl Asked<'_, '_> {
         let offered = style.offer(tools_for(&turn.calls));
         self.probe.render(&[style.user(SENTINELS.user), handed, result], &offered, true, self.extra)
     }
+}
+
+/// What can be asked only when it is known how reasoning and calls are written.
+pub(crate) fn with_format(probe: &Probe<'_>, observed: &Observed, spec: &FormatSpec) -> Messages {
+    let mut needs = spec.messages;
+    let Some(calls) = &observed.calls else { return needs };
+    let (start, end) = (&spec.reasoning.start, &spec.reasoning.end);
+    if spec.reasoning.field.is_empty() && !end.trim().is_empty() {
+        let carrier = Carrier::Tags(start.clone(), end.clone());
+        let message = AssistantMessage::calls(&[Call::probe(0)]).with_reasoning(&carrier, SENTINELS.reasoning);
+        let needs_now = Messages { reasoning_with_calls: true, ..calls.style.needs };
+        let turn = probe.turn(&message, Style { needs: needs_now, ..calls.style }, &calls.extra);
+        // A template may drop it, or write an empty block of its own before it.
+        needs.reasoning_with_calls = turn.is_ok_and(|turn| {
+            let once = turn.text.matches(end.trim()).count() == 1;
+            once && shows_call(&turn, 0) && turn.first(Part::Reasoning).is_some()
+        });
+    }
+    // The template makes the ids of calls, and results have those of their messages.
+    if needs.ids == CallIdForm::Any && spec.tools.call_id.position == CallIdPosition::InName {
+        let asked = Asked { probe, style: calls.style, extra: &calls.extra };
+        if asked.conversation(needs, true).is_ok_and(|text| text.contains(FREE_ID)) {
+            needs.ids = CallIdForm::Named;
+        }
+    }
+    needs
 }
 
 /// A call whose id has this form. A template that takes any id must take one as the API of OpenAI makes it.

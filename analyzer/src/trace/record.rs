@@ -75,12 +75,13 @@ fn text_of<E>(turn: &Result<Turn, E>) -> Result<&str, &E> {
 }
 
 /// The keys that say how messages are handed over.
-const MESSAGES: [&str; 8] = [
+const MESSAGES: [&str; 9] = [
     "messages.content",
     "messages.content_of_calls",
     "messages.arguments",
     "messages.ids",
     "messages.system",
+    "messages.reasoning_with_calls",
     "messages.result_name",
     "messages.functions.form",
     "messages.functions.always",

@@ -1,7 +1,7 @@
 //! Makes the variables of a template from a request: `messages`, `tools` and switches, in the forms that the spec names.
 
 use serde_json::{Map, Value, json};
-use unjinja_runtime::{Tool, ToolCall, Tools};
+use unjinja_runtime::ToolCall;
 use unjinja_spec::FormatSpec;
 
 use crate::request::{ChatMessage, Request, ToolChoice};
@@ -17,25 +17,12 @@ pub(crate) fn context(request: &Request, spec: &FormatSpec, thinking: Option<boo
         context.insert(switch.clone(), on.into());
     }
     context.insert("messages".to_owned(), request.messages.iter().map(one).collect());
-    let tools = if request.tool_choice == ToolChoice::None { Vec::new() } else { offered(&request.tools) };
-    if !tools.is_empty() {
-        context.insert("tools".to_owned(), tools.into());
+    if request.tool_choice != ToolChoice::None && !request.tools.is_empty() {
+        context.insert("tools".to_owned(), request.tools.to_openai());
     }
     context.insert("add_generation_prompt".to_owned(), true.into());
     spec.hand_over(&mut context);
     Value::Object(context)
-}
-
-/// The tools as templates expect them, with no other fields than models were trained on.
-fn offered(tools: &Tools) -> Vec<Value> {
-    let one = |tool: &Tool| {
-        let mut function = Map::new();
-        function.insert("name".to_owned(), tool.name.as_str().into());
-        function.insert("description".to_owned(), tool.description.as_str().into());
-        function.insert("parameters".to_owned(), tool.parameters.clone());
-        json!({"type": "function", "function": function})
-    };
-    tools.iter().map(one).collect()
 }
 
 /// A message as OpenAI's API has it.

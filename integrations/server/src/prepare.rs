@@ -97,17 +97,16 @@ impl Request {
             ToolChoice::None => !self.tools.is_empty(),
             _ => true,
         };
-        let calls = self.messages.iter().flat_map(|message| &message.tool_calls);
-        let ids = calls.map(|call| call.id.clone().unwrap_or_default());
+        let context = context(self, spec, thinking);
         Ok(Prepared {
             model: self.model.clone(),
-            context: context(self, spec, thinking),
+            call_ids: CallIds::of(spec).in_conversation(context.get("messages")),
+            context,
             tools,
             callable,
             options,
             grammar,
             constrained: choice || json,
-            call_ids: CallIds::of(spec).after(ids),
             sampling: self.sampling.clone(),
             stream: self.stream,
         })

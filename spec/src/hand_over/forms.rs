@@ -1,0 +1,78 @@
+//! The forms of contents and arguments.
+
+use serde_json::{Map, Value, json};
+use unjinja_runtime::close_json;
+
+use crate::messages::{ArgumentsForm, ContentForm};
+
+/// The text of a content: itself, or its parts, one on each line, if all of them are texts.
+pub(super) fn text_of(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
+            Some(texts?.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+/// A text in this form.
+pub(super) fn content_form(form: ContentForm, content: Value) -> Value {
+    match content {
+        Value::String(text) if form == ContentForm::Parts => json!([{"type": "text", "text": text}]),
+        content => content,
+    }
+}
+
+/// Adds a text to the content of a message, as a paragraph before it or after it.
+pub(super) fn append_text(message: &mut Map<String, Value>, text: &str, before: bool) {
+    let part = || json!({"type": "text", "text": text});
+    let content = match message.get_mut("content").map(Value::take) {
+        Some(Value::String(said)) if before => format!("{text}\n\n{said}").into(),
+        Some(Value::String(said)) => format!("{said}\n\n{text}").into(),
+        Some(Value::Array(mut parts)) => {
+            let at = if before { 0 } else { parts.len() };
+            parts.insert(at, part());
+            parts.into()
+        }
+        _ => text.into(),
+    };
+    message.insert("content".to_owned(), content);
+}
+
+/// Arguments in this form.
+pub(super) fn arguments_in(form: ArgumentsForm, arguments: Value) -> Value {
+    match (form, arguments) {
+        (ArgumentsForm::Object, Value::String(text)) => object(&text),
+        (ArgumentsForm::Object, Value::Null) => json!({}),
+        (ArgumentsForm::Object, object @ Value::Object(_)) => object,
+        // Arguments are an object. What is none is kept as one of them.
+        (ArgumentsForm::Object, other) => json!({"arguments": other}),
+        (ArgumentsForm::Text, Value::String(text)) => match cut_short(&text) {
+            true => close_json(&text).into(),
+            false => text.into(),
+        },
+        (ArgumentsForm::Text, Value::Null) => "{}".into(),
+        (ArgumentsForm::Text, arguments) => arguments.to_string().into(),
+    }
+}
+
+/// Whether a text is the beginning of a JSON value, and not all of it.
+fn cut_short(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|error| error.is_eof())
+}
+
+/// Arguments as an object. Broken arguments come back from clients, because they were delivered to them. What is cut short is
+/// closed; what is not JSON, or not an object, is kept as a text.
+fn object(arguments: &str) -> Value {
+    let text = if cut_short(arguments) { &close_json(arguments) } else { arguments };
+    let value = serde_json::from_str::<Value>(text).ok();
+    // Some clients encode twice.
+    let inner = value.as_ref().and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    match inner.filter(Value::is_object).or(value) {
+        Some(Value::Object(object)) => Value::Object(object),
+        Some(Value::Null) => json!({}),
+        _ => json!({"arguments": arguments}),
+    }
+}
