@@ -106,7 +106,7 @@ fn analyze_here(
         }
     };
     let mut spec = settle(&probe, &o);
-    spec.messages = with_format(&probe, &o, &spec);
+    spec.messages = with_format(&probe, o.calls.as_ref(), &spec);
     if let Some(observe) = observe {
         comparisons(&o, &spec).iter().for_each(observe);
     }

@@ -11,6 +11,11 @@ use unjinja_testkit::{Failure, corpus};
 const KNOWN: &[(&str, usize, &str)] = &[
     ("command-a-reasoning-08-2025.jinja", 1, "the arguments of the call are a text, against the schema of the tool"),
     (
+        "functionary-medium-v2.2.jinja",
+        15,
+        "the turn begins with an empty message; it is not written again, because the template writes the call alone for null",
+    ),
+    (
         "tiiuae-falcon-h1-tiny-tool-calling-90m-hub.jinja",
         5,
         "a line break and the end of the turn are between answer and call, so the break is read as part of the answer",

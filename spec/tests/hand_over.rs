@@ -240,7 +240,7 @@ fn system_messages_go_where_they_are_rendered() -> Result<(), SpecError> {
         &first,
         json!([{"role": "system", "name": "n", "content": parts}, said("user", "B"), said("system", "C")]),
     );
-    assert_eq!((&all[0]["name"], &all[0]["content"][2]["text"]), (&json!("n"), &json!("C")));
+    assert_eq!((&all[0]["name"], &all[0]["content"][1]["text"]), (&json!("n"), &json!("A\n\nC")));
     Ok(())
 }
 

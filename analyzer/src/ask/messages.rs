@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use unjinja_render::RenderError;
 use unjinja_spec::{CallIdForm, CallIdPosition, Carrier, EmptyContent, FormatSpec, Messages, SystemPlace};
 
-use super::Observed;
 use super::call_turns::{CallTurns, shows_call};
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::observed::Part;
@@ -59,19 +58,31 @@ struct Asked<'a, 't> {
 }
 
 impl Asked<'_, '_> {
-    /// The first content and the first ids with which a call and its result are rendered.
+    /// The content and the ids with which a call and its result are rendered. Of several contents, the one that writes least:
+    /// some templates write a second, empty turn for an empty content, and others the word of a null.
     fn call_and_result(&self) -> Option<(EmptyContent, CallIdForm)> {
         let all = match self.style.needs.ids {
             CallIdForm::Any => [CallIdForm::Any, CallIdForm::Nine, CallIdForm::Named].to_vec(),
             other => vec![other],
         };
-        let contents = [EmptyContent::Empty, EmptyContent::Null, EmptyContent::Absent];
-        let ways = contents.into_iter().flat_map(|empty| all.iter().map(move |ids| (empty, *ids)));
-        ways.into_iter().find(|(empty, ids)| {
-            let needs = Messages { content_of_calls: *empty, ids: *ids, ..self.style.needs };
-            let turn = self.probe.turn(&call_with(needs.ids), Style { needs, word: false, ..self.style }, self.extra);
-            turn.is_ok_and(|turn| shows_call(&turn, 0)) && self.conversation(needs, true).is_ok()
+        all.into_iter().find_map(|ids| {
+            let shown = |empty| self.length((empty, ids)).map(|length| (length, (empty, ids)));
+            // The first of equals. No content at all is for templates that take neither of the others.
+            let least = [EmptyContent::Empty, EmptyContent::Null].into_iter().filter_map(shown);
+            let (_, way) = least.min_by_key(|(length, _)| *length).or_else(|| shown(EmptyContent::Absent))?;
+            self.conversation(self.needs(way), true).is_ok().then_some(way)
         })
+    }
+
+    fn needs(&self, (content_of_calls, ids): (EmptyContent, CallIdForm)) -> Messages {
+        Messages { content_of_calls, ids, ..self.style.needs }
+    }
+
+    /// The length of a turn with a call, if it shows the call.
+    fn length(&self, way: (EmptyContent, CallIdForm)) -> Option<usize> {
+        let style = Style { needs: self.needs(way), word: false, ..self.style };
+        let turn = self.probe.turn(&call_with(way.1), style, self.extra).ok()?;
+        shows_call(&turn, 0).then_some(turn.text.len())
     }
 
     /// Whether the name in the message with a result changes the render.
@@ -95,9 +106,9 @@ impl Asked<'_, '_> {
 }
 
 /// What can be asked only when it is known how reasoning and calls are written.
-pub(crate) fn with_format(probe: &Probe<'_>, observed: &Observed, spec: &FormatSpec) -> Messages {
+pub(crate) fn with_format(probe: &Probe<'_>, calls: Option<&CallTurns>, spec: &FormatSpec) -> Messages {
     let mut needs = spec.messages;
-    let Some(calls) = &observed.calls else { return needs };
+    let Some(calls) = calls else { return needs };
     let (start, end) = (&spec.reasoning.start, &spec.reasoning.end);
     if spec.reasoning.field.is_empty() && !end.trim().is_empty() {
         let carrier = Carrier::Tags(start.clone(), end.clone());

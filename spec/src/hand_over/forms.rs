@@ -27,13 +27,19 @@ pub(super) fn content_form(form: ContentForm, content: Value) -> Value {
 
 /// Adds a text to the content of a message, as a paragraph before it or after it.
 pub(super) fn append_text(message: &mut Map<String, Value>, text: &str, before: bool) {
-    let part = || json!({"type": "text", "text": text});
+    let joined = |said: &str| if before { format!("{text}\n\n{said}") } else { format!("{said}\n\n{text}") };
     let content = match message.get_mut("content").map(Value::take) {
-        Some(Value::String(said)) if before => format!("{text}\n\n{said}").into(),
-        Some(Value::String(said)) => format!("{said}\n\n{text}").into(),
+        Some(Value::String(said)) => joined(&said).into(),
         Some(Value::Array(mut parts)) => {
-            let at = if before { 0 } else { parts.len() };
-            parts.insert(at, part());
+            // Templates write texts of a list one after the other, without a space between them.
+            let next = if before { parts.first_mut() } else { parts.last_mut() };
+            match next.and_then(|part| part.get_mut("text")) {
+                Some(Value::String(said)) => *said = joined(said),
+                _ => {
+                    let at = if before { 0 } else { parts.len() };
+                    parts.insert(at, json!({"type": "text", "text": text}));
+                }
+            }
             parts.into()
         }
         _ => text.into(),

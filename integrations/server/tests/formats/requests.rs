@@ -381,7 +381,7 @@ fn a_conversation_takes_the_form_that_the_template_needs() -> Result<(), Failure
         (&messages[1]["thinking"], &messages[1]["content"]),
         (&json!("Hm."), &json!([{"type": "text", "text": ""}]))
     );
-    assert_eq!(messages[1]["tool_calls"][1]["function"]["arguments"], "{\"x\": \"cut sh");
+    assert_eq!(messages[1]["tool_calls"][1]["function"]["arguments"], "{\"x\": \"cut sh\"}");
     let id = messages[1]["tool_calls"][0]["id"].as_str().unwrap_or_default();
     assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
     assert_eq!((&messages[2]["tool_call_id"], &messages[2]["name"]), (&json!(id), &json!("f")));
