@@ -9,7 +9,7 @@ use unjinja_spec::{ArgumentsForm, CallIdForm, Carrier, ContentForm, EmptyContent
 
 use crate::conversation::{AssistantMessage, Call, Offer, Style, tools_for};
 use crate::error::AnalyzeError;
-use crate::observed::{Part, Turn};
+use crate::observed::{LabelledTurn, MessagePart};
 use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 use crate::text;
@@ -30,11 +30,11 @@ pub(crate) struct Observed {
     /// How messages without calls are handed over.
     pub style: Style,
     /// C1: an answer.
-    pub answer: Turn,
+    pub answer: LabelledTurn,
     /// C1: an answer that another user message follows.
-    pub past: Option<Turn>,
+    pub past: Option<LabelledTurn>,
     /// C1: an answer while tools are offered.
-    pub with_tools: Option<Turn>,
+    pub with_tools: Option<LabelledTurn>,
     /// What the template writes between a user's message and an answer: the last one, and one that another message follows.
     pub headers: Vec<String>,
     /// A user message alone.
@@ -73,15 +73,15 @@ pub(crate) struct Reasoned {
     pub carrier: Carrier,
     /// The variables that had to be set.
     pub extra: Vec<Variable>,
-    pub with_answer: Option<Turn>,
-    pub with_call: Option<Turn>,
+    pub with_answer: Option<LabelledTurn>,
+    pub with_call: Option<LabelledTurn>,
 }
 
 /// An answer with a possible closing marker of reasoning in its middle.
 pub(crate) struct Split {
     pub tag: String,
-    pub last: Result<Turn, RenderError>,
-    pub past: Result<Turn, RenderError>,
+    pub last: Result<LabelledTurn, RenderError>,
+    pub past: Result<LabelledTurn, RenderError>,
 }
 
 /// A value that is not a string.
@@ -165,7 +165,7 @@ impl Observed {
 impl Observed {
     /// Whether any turn shows the name of a call.
     pub(crate) fn shows_calls(&self) -> bool {
-        let named = |turn: &Turn| turn.first(Part::Name(0)).is_some();
+        let named = |turn: &LabelledTurn| turn.first(MessagePart::Name(0)).is_some();
         self.calls.is_some() || self.styles.iter().any(|(_, _, turn)| turn.as_ref().is_ok_and(named))
     }
 
@@ -211,7 +211,7 @@ fn headers(probe: &Probe<'_>, style: Style) -> Vec<String> {
 
 /// A past turn from where it begins like the last turn. A template may write a user message in another way if it is not
 /// the last one; then the cut lies too early.
-fn anchored(past: Turn, answer: &Turn) -> Turn {
+fn anchored(past: LabelledTurn, answer: &LabelledTurn) -> LabelledTurn {
     let lead = answer.lead();
     if lead.trim().is_empty() || !past.lead()[..text::common_prefix(past.lead(), lead)].trim().is_empty() {
         return past;
@@ -225,13 +225,13 @@ fn anchored(past: Turn, answer: &Turn) -> Turn {
 }
 
 /// C1: the first way to hand over an answer that shows it once.
-fn answer(probe: &Probe<'_>, message: &AssistantMessage) -> Result<(Style, Turn), AnalyzeError> {
+fn answer(probe: &Probe<'_>, message: &AssistantMessage) -> Result<(Style, LabelledTurn), AnalyzeError> {
     let mut first = None;
     for form in [ContentForm::Text, ContentForm::Parts] {
         let style = Style::usual().with_content(form);
         let turn = probe.turn(message, style, &[]);
         if let Ok(turn) = &turn
-            && turn.only(Part::Content).is_some()
+            && turn.only(MessagePart::Content).is_some()
         {
             return Ok((style, turn.clone()));
         }
@@ -239,7 +239,7 @@ fn answer(probe: &Probe<'_>, message: &AssistantMessage) -> Result<(Style, Turn)
     }
     let name = probe.template.name();
     Err(match first {
-        Some(Ok(turn)) => AnalyzeError::answer_not_found(name, &turn.text, turn.all(Part::Content).count()),
+        Some(Ok(turn)) => AnalyzeError::answer_not_found(name, &turn.text, turn.all(MessagePart::Content).count()),
         Some(Err(error)) => AnalyzeError::no_answer(name, &error),
         None => AnalyzeError::answer_not_found(name, "", 0),
     })
@@ -275,17 +275,19 @@ impl Reasoned {
     }
 
     /// The turn with reasoning and then an answer.
-    pub(crate) fn before_answer(&self) -> Option<&Turn> {
+    pub(crate) fn before_answer(&self) -> Option<&LabelledTurn> {
         self.with_answer.as_ref().filter(|turn| {
-            let (reasoning, content) = (turn.only(Part::Reasoning), turn.only(Part::Content));
+            let (reasoning, content) = (turn.only(MessagePart::Reasoning), turn.only(MessagePart::Content));
             matches!((reasoning, content), (Some(reasoning), Some(content)) if reasoning.end <= content.start)
         })
     }
 
     /// The turn with reasoning and a call.
-    pub(crate) fn before_call(&self) -> Option<&Turn> {
+    pub(crate) fn before_call(&self) -> Option<&LabelledTurn> {
         // What takes the place of the call is not reasoning.
-        let both = |turn: &&Turn| turn.only(Part::Reasoning).is_some() && turn.first(Part::Name(0)).is_some();
+        let both = |turn: &&LabelledTurn| {
+            turn.only(MessagePart::Reasoning).is_some() && turn.first(MessagePart::Name(0)).is_some()
+        };
         self.with_call.as_ref().filter(both)
     }
 }
@@ -345,7 +347,7 @@ impl Reasoned {
     /// The text between the reasoning and what follows it, before an answer and before a call.
     fn next_texts(&self) -> impl Iterator<Item = &str> {
         [self.before_answer(), self.before_call()].into_iter().flatten().filter_map(|turn| {
-            let from = turn.only(Part::Reasoning)?.end;
+            let from = turn.only(MessagePart::Reasoning)?.end;
             let end = turn.holes.iter().map(|hole| hole.range.start).filter(|start| *start >= from).min();
             Some(&turn.text[from..end.unwrap_or(turn.text.len())])
         })
@@ -409,7 +411,9 @@ fn splits(probe: &Probe<'_>, style: Style, candidates: &[String]) -> Vec<Split> 
 impl Split {
     /// Whether the template drops the text before the tag.
     pub(crate) fn drops(&self) -> bool {
-        let drops = |turn: &Turn| turn.first(Part::Content).is_some() && turn.first(Part::Reasoning).is_none();
+        let drops = |turn: &LabelledTurn| {
+            turn.first(MessagePart::Content).is_some() && turn.first(MessagePart::Reasoning).is_none()
+        };
         [&self.last, &self.past].into_iter().flatten().any(drops)
     }
 }
@@ -450,10 +454,10 @@ pub(crate) fn working_style(probe: &Probe<'_>) -> (Style, Vec<Variable>) {
 }
 
 /// The ways to hand over calls that were tried.
-type Tried = Vec<(Style, Vec<Variable>, Result<Turn, RenderError>)>;
+type Tried = Vec<(Style, Vec<Variable>, Result<LabelledTurn, RenderError>)>;
 
 /// A way to hand over calls that shows one: the style, the variables that have to be set, and the turn.
-type Way = (Style, Vec<Variable>, Turn);
+type Way = (Style, Vec<Variable>, LabelledTurn);
 
 /// Finds a way to hand over calls: the last one that was tried, if it shows a call.
 fn call_style(probe: &Probe<'_>, style: Style) -> (Tried, Option<Way>) {
@@ -504,7 +508,7 @@ fn unsorted() -> [(&'static str, Value); 3] {
     [(first, SENTINELS.values[0].into()), (second, object.into()), (third, SENTINELS.values[1].into())]
 }
 
-fn call_turns(probe: &Probe<'_>, style: Style, extra: Vec<Variable>, one: Turn) -> CallTurns {
+fn call_turns(probe: &Probe<'_>, style: Style, extra: Vec<Variable>, one: LabelledTurn) -> CallTurns {
     let s = &SENTINELS;
     let ask = |message: &AssistantMessage| probe.turn(message, style, &extra).ok();
     let call = |arguments: &[(&str, Value)]| ask(&AssistantMessage::calls(&[Call::with(0, arguments)]));

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use unjinja_spec::{ArgumentsForm, CallIdForm, Carrier, ContentForm, EmptyContent, Messages};
 
-use crate::observed::Part;
+use crate::observed::MessagePart;
 use crate::sentinels::SENTINELS;
 
 /// A way to ask a template. What one template refuses or drops, another needs.
@@ -182,42 +182,42 @@ impl AssistantMessage {
     }
 
     /// The words of the message, each with the part that it stands for.
-    pub(crate) fn words(&self, style: Style) -> Vec<(String, Part)> {
-        let mut words = vec![(self.content.clone(), Part::Content)];
-        words.extend(self.reasoning.iter().map(|(_, text)| (text.clone(), Part::Reasoning)));
+    pub(crate) fn words(&self, style: Style) -> Vec<(String, MessagePart)> {
+        let mut words = vec![(self.content.clone(), MessagePart::Content)];
+        words.extend(self.reasoning.iter().map(|(_, text)| (text.clone(), MessagePart::Reasoning)));
         for (number, call) in self.calls.iter().enumerate() {
-            words.push((call.name.clone(), Part::Name(number)));
+            words.push((call.name.clone(), MessagePart::Name(number)));
             if matches!(style.needs.ids, CallIdForm::Any | CallIdForm::Nine) {
-                words.push((call.id.clone(), Part::Id(number)));
+                words.push((call.id.clone(), MessagePart::Id(number)));
             }
             for (index, (key, value)) in call.arguments.iter().enumerate() {
-                words.push((key.clone(), Part::Key(number, index)));
+                words.push((key.clone(), MessagePart::Key(number, index)));
                 match value {
-                    Value::String(text) => words.push((text.clone(), Part::Value(number, index))),
-                    Value::Number(value) => words.push((value.to_string(), Part::Value(number, index))),
+                    Value::String(text) => words.push((text.clone(), MessagePart::Value(number, index))),
+                    Value::Number(value) => words.push((value.to_string(), MessagePart::Value(number, index))),
                     _ => {}
                 }
             }
         }
         if style.word && self.content.is_empty() && !self.calls.is_empty() {
-            words.push((SENTINELS.word.to_owned(), Part::Content));
+            words.push((SENTINELS.word.to_owned(), MessagePart::Content));
         }
         words.retain(|(word, _)| !word.is_empty());
         words
     }
 
     /// The part of the message at a path within it, if there is exactly one part at that path.
-    pub(crate) fn part_at(&self, path: &str, is_key: bool) -> Option<Part> {
+    pub(crate) fn part_at(&self, path: &str, is_key: bool) -> Option<MessagePart> {
         let (number, rest) = path.strip_prefix("tool_calls[")?.split_once("].")?;
         let number: usize = number.parse().ok()?;
         let call = self.calls.get(number)?;
         match rest {
-            "function.name" => Some(Part::Name(number)),
-            "id" => Some(Part::Id(number)),
+            "function.name" => Some(MessagePart::Name(number)),
+            "id" => Some(MessagePart::Id(number)),
             _ => {
                 let path = rest.strip_prefix("function.arguments.")?;
                 let index = call.arguments.keys().position(|key| key == path)?;
-                Some(if is_key { Part::Key(number, index) } else { Part::Value(number, index) })
+                Some(if is_key { MessagePart::Key(number, index) } else { MessagePart::Value(number, index) })
             }
         }
     }

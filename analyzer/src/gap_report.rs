@@ -11,7 +11,7 @@ use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, Status, ToolFormat};
 
 use crate::ask::{carriers, speaks_of_thinking};
 use crate::conversation::AssistantMessage;
-use crate::observed::Part;
+use crate::observed::MessagePart;
 use crate::probe::Probe;
 use crate::sentinels::SENTINELS;
 use crate::smallest::{small_turns, smallest, undescribed_turns};
@@ -210,8 +210,8 @@ fn of_lost(trials: &Trials<'_, '_>, turn: &AssistantMessage, why: &Lost) -> Opti
         Lost::Refused(error) => (format!("no message: {error}"), "the template refuses it"),
         Lost::Lacks(part, _) => {
             let reason = match part {
-                Part::Reasoning => "the template does not render the reasoning",
-                Part::Content => "the template does not render the answer",
+                MessagePart::Reasoning => "the template does not render the reasoning",
+                MessagePart::Content => "the template does not render the answer",
                 _ => "the template does not render the call",
             };
             ("nothing to parse: the render lacks a part of the message".to_owned(), reason)
@@ -250,9 +250,9 @@ fn of_lost(trials: &Trials<'_, '_>, turn: &AssistantMessage, why: &Lost) -> Opti
 fn with_other_text(turn: &AssistantMessage, why: &Lost) -> AssistantMessage {
     let (mut other, text) = (turn.clone(), SENTINELS.word.to_owned());
     match why {
-        Lost::Lacks(Part::Reasoning, _) => other.reasoning = other.reasoning.map(|(carrier, _)| (carrier, text)),
-        Lost::Lacks(Part::Content, _) => other.content = text,
-        Lost::Lacks(Part::Name(number), _) => {
+        Lost::Lacks(MessagePart::Reasoning, _) => other.reasoning = other.reasoning.map(|(carrier, _)| (carrier, text)),
+        Lost::Lacks(MessagePart::Content, _) => other.content = text,
+        Lost::Lacks(MessagePart::Name(number), _) => {
             other.calls.iter_mut().skip(*number).take(1).for_each(|call| call.name.clone_from(&text));
         }
         _ => {}

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// A part of a conversation that a turn may show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub(crate) enum MessagePart {
     /// The answer.
     Content,
     /// The chain of thought.
@@ -23,39 +23,39 @@ pub(crate) enum Part {
 
 /// A place in a turn that holds a part of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hole {
+pub(crate) struct LabelledHole {
     pub range: Range<usize>,
-    pub part: Part,
+    pub part: MessagePart,
 }
 
 /// A rendered turn, or a piece of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct LabelledTurn {
     pub text: String,
     /// In order, without overlap.
-    pub holes: Vec<Hole>,
+    pub holes: Vec<LabelledHole>,
 }
 
-impl Turn {
+impl LabelledTurn {
     /// The places of a part.
-    pub(crate) fn all(&self, part: Part) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn all(&self, part: MessagePart) -> impl Iterator<Item = Range<usize>> {
         self.holes.iter().filter(move |hole| hole.part == part).map(|hole| hole.range.clone())
     }
 
     /// The first place of a part.
-    pub(crate) fn first(&self, part: Part) -> Option<Range<usize>> {
+    pub(crate) fn first(&self, part: MessagePart) -> Option<Range<usize>> {
         self.all(part).next()
     }
 
     /// The place of a part that is in the turn exactly once.
-    pub(crate) fn only(&self, part: Part) -> Option<Range<usize>> {
+    pub(crate) fn only(&self, part: MessagePart) -> Option<Range<usize>> {
         let mut all = self.all(part);
         let first = all.next();
         if all.next().is_none() { first } else { None }
     }
 
     /// The first place of a part at or after an offset.
-    pub(crate) fn from(&self, at: usize, part: Part) -> Option<Range<usize>> {
+    pub(crate) fn from(&self, at: usize, part: MessagePart) -> Option<Range<usize>> {
         self.all(part).find(|range| range.start >= at)
     }
 
@@ -70,15 +70,20 @@ impl Turn {
     }
 
     /// A piece of the turn, with the holes that lie in it.
-    pub(crate) fn piece(&self, range: Range<usize>) -> Turn {
-        let inside = |hole: &&Hole| range.start <= hole.range.start && hole.range.end <= range.end;
-        let moved =
-            |hole: &Hole| Hole { range: hole.range.start - range.start..hole.range.end - range.start, part: hole.part };
-        Turn { text: self.text[range.clone()].to_owned(), holes: self.holes.iter().filter(inside).map(moved).collect() }
+    pub(crate) fn piece(&self, range: Range<usize>) -> LabelledTurn {
+        let inside = |hole: &&LabelledHole| range.start <= hole.range.start && hole.range.end <= range.end;
+        let moved = |hole: &LabelledHole| LabelledHole {
+            range: hole.range.start - range.start..hole.range.end - range.start,
+            part: hole.part,
+        };
+        LabelledTurn {
+            text: self.text[range.clone()].to_owned(),
+            holes: self.holes.iter().filter(inside).map(moved).collect(),
+        }
     }
 
     /// The piece from an offset to the end.
-    pub(crate) fn tail(&self, from: usize) -> Turn {
+    pub(crate) fn tail(&self, from: usize) -> LabelledTurn {
         self.piece(from..self.text.len())
     }
 }

@@ -10,12 +10,12 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 use unjinja_render::{
-    Labels, Origin, Part as SpanPart, Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template,
+    FieldPart, Labels, Origin, Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template,
 };
 use unjinja_spec::{Functions, FunctionsForm, Messages};
 
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
-use crate::observed::{Hole, Turn};
+use crate::observed::{LabelledHole, LabelledTurn};
 use crate::sentinels::SENTINELS;
 use crate::text;
 
@@ -142,7 +142,7 @@ impl<'t> Probe<'t> {
         message: &AssistantMessage,
         style: Style,
         extra: &[Variable],
-    ) -> Result<Turn, RenderError> {
+    ) -> Result<LabelledTurn, RenderError> {
         self.turn_offering(message, &message.tools(style), style, extra)
     }
 
@@ -153,7 +153,7 @@ impl<'t> Probe<'t> {
         tools: &Value,
         style: Style,
         extra: &[Variable],
-    ) -> Result<Turn, RenderError> {
+    ) -> Result<LabelledTurn, RenderError> {
         let user = style.user(SENTINELS.user);
         let context = self.context(vec![user.clone(), message.message(style)], tools, false, extra);
         let labelled = self.labelled(&context, true)?;
@@ -207,7 +207,7 @@ impl<'t> Probe<'t> {
         message: &AssistantMessage,
         style: Style,
         extra: &[Variable],
-    ) -> Result<Turn, RenderError> {
+    ) -> Result<LabelledTurn, RenderError> {
         let (user, tools) = (style.user(SENTINELS.user), message.tools(style));
         let next = style.user(SENTINELS.user2);
         let context = self.context(vec![user.clone(), message.message(style), next], &tools, false, extra);
@@ -355,27 +355,27 @@ const MESSAGE: &str = "messages[1].";
 /// A turn's text with the places of the message's parts. A part is where the render says that it comes from the
 /// field of the part. A field may hold several parts (arguments as JSON text, reasoning in tags within the content);
 /// then the words tell them apart.
-fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, style: Style) -> Turn {
+fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, style: Style) -> LabelledTurn {
     let words = message.words(style);
-    let mut holes: Vec<Hole> = Vec::new();
+    let mut holes: Vec<LabelledHole> = Vec::new();
     for span in whole.labels.iter().flat_map(|labels| labels.spans()) {
         let Origin::Field(field) = &span.origin else { continue };
-        let Some(path) = field.path.strip_prefix(MESSAGE).filter(|_| field.part != SpanPart::Syntax) else { continue };
+        let Some(path) = field.path.strip_prefix(MESSAGE).filter(|_| field.part != FieldPart::Syntax) else { continue };
         if span.range.start < turn.start || turn.end < span.range.end {
             continue;
         }
         let (text, at) = (&whole.text[span.range.clone()], span.range.start - turn.start);
         let found = words.iter().flat_map(|(word, part)| {
             text.match_indices(word.as_str())
-                .map(|(from, _)| Hole { range: at + from..at + from + word.len(), part: *part })
+                .map(|(from, _)| LabelledHole { range: at + from..at + from + word.len(), part: *part })
         });
         let before = holes.len();
         holes.extend(found);
         // What has another form than the field, but comes from it: in capital letters, as `True`, as a list.
         if holes.len() == before
-            && let Some(part) = message.part_at(path, field.part == SpanPart::Key)
+            && let Some(part) = message.part_at(path, field.part == FieldPart::Key)
         {
-            holes.push(Hole { range: at..at + text.len(), part });
+            holes.push(LabelledHole { range: at..at + text.len(), part });
         }
     }
     // Of two that overlap, the longer one counts.
@@ -388,7 +388,7 @@ fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, sty
         }
         free
     });
-    Turn { text: whole.text[turn].to_owned(), holes }
+    LabelledTurn { text: whole.text[turn].to_owned(), holes }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use unjinja_spec::{Content, FormatSpec, MarkerKey, Reasoning, ReasoningMode, Sta
 use crate::ask::Observed;
 use crate::conclude::{self, Evidence, PromptEnd};
 use crate::error::Gap;
-use crate::kind::Kind;
+use crate::message_kind::MessageKind;
 use crate::probe::Probe;
 use crate::smallest::small_turns;
 use crate::verify::{Trial, Trials, message_of, parser};
@@ -38,7 +38,7 @@ impl Candidate {
     fn rank(&self) -> Rank {
         Rank {
             refused: !self.refused.is_empty(),
-            loses_answers: self.wrong.mostly(Kind::is_answer),
+            loses_answers: self.wrong.mostly(MessageKind::is_answer),
             failed: self.wrong.0.values().map(|tally| tally.failed).sum(),
             gaps: self.gaps.len(),
         }
@@ -90,16 +90,16 @@ struct Tally {
 
 /// For each kind, how many of the smallest conversations that a template may render were read back wrongly.
 #[derive(Default)]
-struct Wrong(BTreeMap<Kind, Tally>);
+struct Wrong(BTreeMap<MessageKind, Tally>);
 
 impl Wrong {
     fn of(probe: &Probe<'_>, o: &Observed, spec: &FormatSpec, parser: Interpreter) -> Self {
         let (style, extra) = o.calls.as_ref().map_or((o.style, &[][..]), |calls| (calls.style, &calls.extra));
         let trials = Trials::with(probe, spec, parser, style, extra.to_vec());
-        let mut kinds: BTreeMap<Kind, Tally> = BTreeMap::new();
+        let mut kinds: BTreeMap<MessageKind, Tally> = BTreeMap::new();
         for turn in small_turns(spec) {
             let message = message_of(&turn);
-            let kind = Kind::of(&message);
+            let kind = MessageKind::of(&message);
             let trial = trials.run(&turn, message);
             if !matches!(trial, Trial::Lost(_)) {
                 let tally = kinds.entry(kind).or_default();
@@ -111,7 +111,7 @@ impl Wrong {
     }
 
     /// Whether more than half of the conversations of such a kind fail.
-    fn mostly(&self, is_such: impl Fn(&Kind) -> bool) -> bool {
+    fn mostly(&self, is_such: impl Fn(&MessageKind) -> bool) -> bool {
         self.0.iter().any(|(kind, tally)| is_such(kind) && tally.failed * 2 > tally.tried)
     }
 
@@ -157,7 +157,7 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
             chosen = less;
         }
     }
-    let reads_answers = chosen.refused.is_empty() && !chosen.wrong.mostly(Kind::is_answer);
+    let reads_answers = chosen.refused.is_empty() && !chosen.wrong.mostly(MessageKind::is_answer);
     let mut spec = chosen.spec;
     let status = if reads_answers { Status::Partial } else { Status::Unsupported };
     for reason in reasons.into_iter().chain(missing(o, &spec)) {

@@ -16,8 +16,8 @@ use unjinja_spec::{
 use crate::ask::working_style;
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::error::quoted;
-use crate::kind::Kind;
-use crate::observed::Part;
+use crate::message_kind::MessageKind;
+use crate::observed::MessagePart;
 use crate::probe::{Probe, Variable};
 use crate::random::Random;
 use crate::sentinels::SENTINELS;
@@ -38,7 +38,7 @@ pub struct Verification {
     /// The turns that gave the same message back.
     pub turns: Vec<Rendered>,
     /// The figures of each kind of conversation that was tried.
-    pub kinds: BTreeMap<Kind, RoundTrips>,
+    pub kinds: BTreeMap<MessageKind, RoundTrips>,
 }
 
 /// An assistant turn that gave the same message back.
@@ -71,14 +71,14 @@ impl Verification {
     pub fn gaps(&self, spec: &FormatSpec) -> Vec<(Status, String)> {
         let mut gaps = Vec::new();
         let wrong: Vec<_> = self.kinds.iter().filter(|(_, tally)| tally.held * 10 < tally.tried * 9).collect();
-        let is_wrong = |failure: &&Failure| wrong.iter().any(|(kind, _)| **kind == Kind::of(&failure.expected));
+        let is_wrong = |failure: &&Failure| wrong.iter().any(|(kind, _)| **kind == MessageKind::of(&failure.expected));
         let shortest = self.failures.iter().filter(is_wrong).min_by_key(|failure| failure.rendered.len());
         if let Some(shortest) = shortest {
             let status = match wrong.iter().any(|(kind, _)| kind.is_answer()) {
                 true => Status::Unsupported,
                 false => Status::Partial,
             };
-            let figure = |(kind, tally): &(&Kind, &RoundTrips)| {
+            let figure = |(kind, tally): &(&MessageKind, &RoundTrips)| {
                 format!("{} of {} with {kind}", tally.tried - tally.held, tally.tried)
             };
             let figures = wrong.iter().map(figure).collect::<Vec<_>>().join(", ");
@@ -162,7 +162,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
             break;
         }
         let (turn, expected) = random.turn(spec);
-        let kind = Kind::of(&expected);
+        let kind = MessageKind::of(&expected);
         let trial = trials.run(&turn, expected);
         if matches!(trial, Trial::Lost(_)) {
             result.lost_by_template += 1;
@@ -209,7 +209,7 @@ pub(crate) enum Lost {
     /// The template fails, with this message.
     Refused(String),
     /// This turn lacks a part of the message.
-    Lacks(Part, String),
+    Lacks(MessagePart, String),
     /// This text is several turns.
     SeveralTurns(String),
     /// This turn has the answer in the place of reasoning.
@@ -455,12 +455,12 @@ fn message_is_plain(message: &Message) -> bool {
 }
 
 /// The part of a message of which a render lacks a word; `None` if it has all words of the texts and the names of the calls.
-fn lacking(rendered: &str, message: &Message) -> Option<Part> {
+fn lacking(rendered: &str, message: &Message) -> Option<MessagePart> {
     let lacks = |text: &str| text.split_whitespace().any(|word| !rendered.contains(word));
     if let Some(number) = message.tool_calls.iter().position(|call| !rendered.contains(&call.name)) {
-        return Some(Part::Name(number));
+        return Some(MessagePart::Name(number));
     }
-    let texts = [(Part::Reasoning, &message.reasoning_content), (Part::Content, &message.content)];
+    let texts = [(MessagePart::Reasoning, &message.reasoning_content), (MessagePart::Content, &message.content)];
     texts.into_iter().find(|(_, text)| lacks(text)).map(|(part, _)| part)
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A template that cannot be parsed: a syntax error, or a source that is too large or nests too deep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TemplateError(Place);
+pub struct TemplateError(LocatedMessage);
 
 /// A render that failed.
 ///
@@ -21,7 +21,7 @@ pub struct TemplateError(Place);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderError {
     kind: RenderErrorKind,
-    place: Place,
+    located: LocatedMessage,
 }
 
 /// Why a render failed.
@@ -36,28 +36,28 @@ pub enum RenderErrorKind {
     Other,
 }
 
-/// An error message and its place.
+/// An error message, and where in a template it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct LocatedMessage {
     name: String,
     line: usize,
     message: String,
     excerpt: String,
 }
 
-impl Place {
-    fn new(name: &str, source: &str, line: usize, message: String) -> Place {
-        Place { name: name.to_owned(), line, message, excerpt: excerpt(name, source, line) }
+impl LocatedMessage {
+    fn new(name: &str, source: &str, line: usize, message: String) -> LocatedMessage {
+        LocatedMessage { name: name.to_owned(), line, message, excerpt: excerpt(name, source, line) }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LocatedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}:{})\n{}", self.message, self.name, self.line, self.excerpt)
     }
 }
 
-macro_rules! place_accessors {
+macro_rules! message_accessors {
     ($($field:tt)+) => {
         /// The template's name.
         pub fn name(&self) -> &str {
@@ -80,16 +80,16 @@ macro_rules! place_accessors {
 
 impl TemplateError {
     pub(crate) fn new(name: &str, source: &str, line: usize, message: String) -> TemplateError {
-        TemplateError(Place::new(name, source, line, message))
+        TemplateError(LocatedMessage::new(name, source, line, message))
     }
 
-    place_accessors!(0);
+    message_accessors!(0);
 }
 
 impl RenderError {
     pub(crate) fn new(name: &str, source: &str, fault: Fault) -> RenderError {
         let Cause { kind, line, message } = *fault.0;
-        RenderError { kind, place: Place::new(name, source, line.unwrap_or(1) as usize, message) }
+        RenderError { kind, located: LocatedMessage::new(name, source, line.unwrap_or(1) as usize, message) }
     }
 
     /// Why the render failed.
@@ -97,7 +97,7 @@ impl RenderError {
         self.kind
     }
 
-    place_accessors!(place);
+    message_accessors!(located);
 }
 
 impl fmt::Display for TemplateError {
@@ -113,7 +113,7 @@ impl fmt::Display for RenderError {
             RenderErrorKind::Limit => "render limit",
             RenderErrorKind::Other => "cannot render",
         };
-        write!(f, "{what}: {}", self.place)
+        write!(f, "{what}: {}", self.located)
     }
 }
 

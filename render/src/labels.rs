@@ -7,10 +7,10 @@ use std::sync::Arc;
 ///
 /// The spans cover the whole text, in order and without gaps. Two neighbours have the same origin only where two parts of
 /// one field meet: in `{{ eos_token }}{{ eos_token }}`, or where a `replace` removed what was between them. So the text of a
-/// [`Part::Value`] span without encodings other than `Trim`, `Slice` and `Replace` is always a part of the field's value.
+/// [`FieldPart::Value`] span without encodings other than `Trim`, `Slice` and `Replace` is always a part of the field's value.
 ///
 /// ```
-/// use unjinja_render::{Encoding, Origin, Part, RenderOptions, Template};
+/// use unjinja_render::{Encoding, Origin, FieldPart, RenderOptions, Template};
 ///
 /// let template = Template::parse("t.jinja", "<user>{{ messages[0].content | trim }}</user>")?;
 /// let context = serde_json::json!({ "messages": [{ "content": " Hi! " }] });
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// assert_eq!(spans.len(), 3);
 /// assert_eq!(&text[spans[1].range.clone()], "Hi!");
 /// let Origin::Field(field) = &spans[1].origin else { return Err("a field".into()) };
-/// assert_eq!((&*field.path, field.part), ("messages[0].content", Part::Value));
+/// assert_eq!((&*field.path, field.part), ("messages[0].content", FieldPart::Value));
 /// assert_eq!(*field.encodings, [Encoding::Trim]);
 /// assert_eq!(spans[2].origin, Origin::Template);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,8 +33,8 @@ use std::sync::Arc;
 ///   changes of case, escaping, serialisation, macros and captured blocks. Each character has its own label.
 /// - **Numbers, booleans and `null`** have one label each, which goes wherever the value goes. The result of arithmetic
 ///   carries the label of an operand and [`Encoding::Other`]; so do the length of a value and the position of a part in it.
-/// - **Objects and lists** of the context label the punctuation of `tojson` and `str` ([`Part::Syntax`]); what they hold is
-///   labelled as above. Lists and dicts that the template builds itself have template text as punctuation.
+/// - **Objects and lists** of the context label the punctuation of `tojson` and `str` ([`FieldPart::Syntax`]); what they hold
+///   is labelled as above. Lists and dicts that the template builds itself have template text as punctuation.
 ///
 /// # What is not labelled
 ///
@@ -83,7 +83,7 @@ pub struct Field {
     /// also where they contain dots or spaces.
     pub path: Arc<str>,
     /// Which part of the field this is.
-    pub part: Part,
+    pub part: FieldPart,
     /// What was done to the field's text, in the order in which it was done. Repetitions are left out where they change
     /// nothing, as in a trim of a trimmed text. More than eight end in [`Encoding::Other`].
     pub encodings: Arc<[Encoding]>,
@@ -91,7 +91,7 @@ pub struct Field {
 
 /// Which part of a field a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum FieldPart {
     /// The key of an object's entry. The path is that of the entry.
     Key,
     /// The text of a string, a number, a boolean or a `null`.

@@ -1,12 +1,13 @@
 //! Marks: where values and pieces of text come from, during a labelled render.
 //!
 //! A mark is one small number, so that values can carry it at no cost. It stands for a place in the context, a
-//! [`Part`] of what is there, and the encodings that were applied. Nothing here knows values. A plain render makes no marks.
+//! [`FieldPart`] of what is there, and the encodings that were applied. Nothing here knows values. A plain render makes no
+//! marks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::labels::{Encoding, Field, Labels, Origin, Part, Span};
+use crate::labels::{Encoding, Field, FieldPart, Labels, Origin, Span};
 
 /// Where a value or a piece of text comes from. The upper 22 bits tell the place and the part, the others the encodings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -49,7 +50,7 @@ impl Mark {
     }
 
     /// The mark of another part of the same place, with the same encodings.
-    pub(crate) fn part(self, part: Part) -> Mark {
+    pub(crate) fn part(self, part: FieldPart) -> Mark {
         if !self.is_some() {
             return self;
         }
@@ -67,7 +68,8 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-struct Place {
+/// A place in the context, as the last step of the path to it.
+struct PathNode {
     /// Of the container; `None` for a variable of the context.
     parent: Option<usize>,
     step: Step,
@@ -84,7 +86,7 @@ struct List {
 
 /// All places and sequences that the marks of one render refer to.
 pub(crate) struct Marks {
-    places: Vec<Place>,
+    places: Vec<PathNode>,
     lists: Vec<List>,
     decided: Vec<bool>,
 }
@@ -104,8 +106,8 @@ impl Marks {
         if at >= MAX_PLACES {
             return Mark::NONE;
         }
-        self.places.push(Place { parent: parent.is_some().then(|| parent.place()), step });
-        Mark((at as u32 * 3 + 1 + Part::Value as u32) << LIST_BITS)
+        self.places.push(PathNode { parent: parent.is_some().then(|| parent.place()), step });
+        Mark((at as u32 * 3 + 1 + FieldPart::Value as u32) << LIST_BITS)
     }
 
     /// The mark of the same text after one more encoding.
@@ -142,7 +144,7 @@ impl Marks {
     /// part of the field and together they need not be: a value was written twice, or what was between them is gone.
     pub(crate) fn joins(&self, mark: Mark) -> bool {
         let last = self.lists.get(mark.list() as usize).and_then(|list| list.last);
-        mark == mark.part(Part::Syntax) || last == Some(Encoding::Other)
+        mark == mark.part(FieldPart::Syntax) || last == Some(Encoding::Other)
     }
 
     /// Records that the value of a mark was tested.
@@ -199,9 +201,9 @@ impl Marks {
                 }
             };
             let part = match piece.mark.base().saturating_sub(1) % 3 {
-                0 => Part::Key,
-                1 => Part::Value,
-                _ => Part::Syntax,
+                0 => FieldPart::Key,
+                1 => FieldPart::Value,
+                _ => FieldPart::Syntax,
             };
             if at < piece.start {
                 spans.push(Span { range: at..piece.start, origin: Origin::Template });
@@ -226,7 +228,7 @@ struct Path {
 
 impl Path {
     /// The path of a place. `known` are paths that were written before.
-    fn write(&mut self, places: &[Place], known: &[Option<Arc<str>>], place: usize) -> &str {
+    fn write(&mut self, places: &[PathNode], known: &[Option<Arc<str>>], place: usize) -> &str {
         self.text.clear();
         let mut next = Some(place);
         while let Some(at) = next {

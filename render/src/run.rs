@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::clock::Clock;
 use crate::error::{Fault, Outcome};
-use crate::labels::{Encoding, Labels, Part};
+use crate::labels::{Encoding, FieldPart, Labels};
 use crate::limits::Limits;
 use crate::marks::{Mark, Marks, Piece, Step};
 use crate::reads::Reads;
@@ -196,7 +196,7 @@ impl Run {
 
     /// The mark of the punctuation that an encoding adds to a text or a container.
     pub(crate) fn syntax(&self, mark: Mark, encoding: Encoding) -> Mark {
-        self.encoded(mark.part(Part::Syntax), encoding)
+        self.encoded(mark.part(FieldPart::Syntax), encoding)
     }
 
     /// Whether two neighbours of this mark are one piece.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use unjinja_render::{Limits, Origin, Part, RenderErrorKind, RenderOptions, Rendered, Template};
+use unjinja_render::{FieldPart, Limits, Origin, RenderErrorKind, RenderOptions, Rendered, Template};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -49,9 +49,9 @@ fn shown(source: &str) -> Result<String, Failure> {
             Origin::Template => shown += written,
             Origin::Field(field) => {
                 let part = match field.part {
-                    Part::Key => "#",
-                    Part::Value => "",
-                    Part::Syntax => "$",
+                    FieldPart::Key => "#",
+                    FieldPart::Value => "",
+                    FieldPart::Syntax => "$",
                 };
                 shown += &format!("{{{written}|{part}{}", field.path);
                 for encoding in field.encodings.iter() {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Failure, corpus};
 use serde_json::Value;
-use unjinja_render::{Encoding, Field, Origin, Part, RenderOptions, SpecialTokens, Template};
+use unjinja_render::{Encoding, Field, FieldPart, Origin, RenderOptions, SpecialTokens, Template};
 
 /// The folders of templates in the corpus.
 const FOLDERS: &[&str] = &["templates", "wild/templates", "wide/templates"];
@@ -63,13 +63,15 @@ fn problem(span: &str, field: &Field, value: &Value) -> Option<String> {
     let key = field.path.rsplit_once('.').map_or(&*field.path, |(_, key)| key);
     let whole = match (field.part, value) {
         // What was encoded once more may be anything, such as `&#34;`.
-        (Part::Syntax, _) if field.encodings.len() > 1 => return None,
-        (Part::Syntax, _) if span.chars().all(|c| " \n{}[](),:'\"".contains(c)) => return None,
-        (Part::Syntax, _) => return Some("not punctuation".to_owned()),
-        (Part::Key, _) => key.to_owned(),
-        (Part::Value, Value::String(text)) => text.clone(),
-        (Part::Value, Value::Object(_) | Value::Array(_)) => return Some("a container without punctuation".to_owned()),
-        (Part::Value, scalar) => return scalar_problem(span, field, scalar),
+        (FieldPart::Syntax, _) if field.encodings.len() > 1 => return None,
+        (FieldPart::Syntax, _) if span.chars().all(|c| " \n{}[](),:'\"".contains(c)) => return None,
+        (FieldPart::Syntax, _) => return Some("not punctuation".to_owned()),
+        (FieldPart::Key, _) => key.to_owned(),
+        (FieldPart::Value, Value::String(text)) => text.clone(),
+        (FieldPart::Value, Value::Object(_) | Value::Array(_)) => {
+            return Some("a container without punctuation".to_owned());
+        }
+        (FieldPart::Value, scalar) => return scalar_problem(span, field, scalar),
     };
     let mut encodings: Vec<Encoding> = field.encodings.to_vec();
     encodings.retain(|e| !matches!(e, Encoding::Slice | Encoding::Trim | Encoding::Replace));
@@ -120,7 +122,7 @@ fn problems(template: &Template, context: &Value) -> Vec<String> {
     for pair in labels.spans().windows(2) {
         let joined = match &pair[0].origin {
             Origin::Template => true,
-            Origin::Field(field) => field.part == Part::Syntax || field.encodings.last() == Some(&Encoding::Other),
+            Origin::Field(field) => field.part == FieldPart::Syntax || field.encodings.last() == Some(&Encoding::Other),
         };
         if joined && pair[0].origin == pair[1].origin {
             problems.push(format!("{:?} are two spans of {:?}", pair[0].range, pair[0].origin));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use unjinja::{Interpreter, Message, Options, Tools, parse};
 use unjinja_analyzer::{GapReport, gap_report, verify};
 use unjinja_codegen::interpreter;
-use unjinja_render::{Origin, Part, RenderOptions, Template};
+use unjinja_render::{FieldPart, Origin, RenderOptions, Template};
 use unjinja_spec::{ReasoningMode, Status, ToolFormat};
 use unjinja_testkit::turns::{self, sampled_specs, specs};
 use unjinja_testkit::whole;
@@ -100,7 +100,7 @@ fn shows(template: &Template, messages: &[Value], path: impl Fn(&str) -> bool) -
             rendered.result.is_ok()
                 && rendered.labels.is_some_and(|labels| {
                     labels.spans().iter().any(|span| match &span.origin {
-                        Origin::Field(field) => field.part == Part::Value && path(&field.path),
+                        Origin::Field(field) => field.part == FieldPart::Value && path(&field.path),
                         Origin::Template => false,
                     })
                 })

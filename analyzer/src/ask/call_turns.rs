@@ -3,7 +3,7 @@
 use unjinja_render::RenderError;
 
 use crate::conversation::Style;
-use crate::observed::{Part, Turn};
+use crate::observed::{LabelledTurn, MessagePart};
 use crate::probe::Variable;
 
 /// The turns with calls.
@@ -12,25 +12,25 @@ pub(crate) struct CallTurns {
     /// The variables that have to be set.
     pub extra: Vec<Variable>,
     /// T1: one call.
-    pub one: Turn,
+    pub one: LabelledTurn,
     /// T2: two calls; `None` if the template does not show both.
-    pub two: Option<Turn>,
+    pub two: Option<LabelledTurn>,
     /// A call after an answer.
-    pub after_answer: Option<Turn>,
+    pub after_answer: Option<LabelledTurn>,
     /// T6: a call without arguments.
-    pub no_arguments: Option<Turn>,
+    pub no_arguments: Option<LabelledTurn>,
     /// T5: a call with two arguments.
-    pub two_arguments: Option<Turn>,
+    pub two_arguments: Option<LabelledTurn>,
     /// T5: a call with arguments, and an object in one of them, whose keys are not sorted.
-    pub unsorted: Option<Turn>,
+    pub unsorted: Option<LabelledTurn>,
     /// A2: a number.
-    pub number: Option<Turn>,
+    pub number: Option<LabelledTurn>,
     /// ValueTypes: a text with markup in it.
-    pub markup: Option<Turn>,
+    pub markup: Option<LabelledTurn>,
     /// ValueTypes: a value of each other type.
-    pub others: Vec<(&'static str, Turn)>,
+    pub others: Vec<(&'static str, LabelledTurn)>,
     /// NullContent: the call with content that is null.
-    pub null: Result<Turn, RenderError>,
+    pub null: Result<LabelledTurn, RenderError>,
 }
 
 impl CallTurns {
@@ -41,8 +41,8 @@ impl CallTurns {
 }
 
 /// Whether a turn shows the name and the arguments of its first call.
-pub(super) fn shows_call(turn: &Turn, number: usize) -> bool {
-    [Part::Name(number), Part::Key(number, 0), Part::Value(number, 0)]
+pub(super) fn shows_call(turn: &LabelledTurn, number: usize) -> bool {
+    [MessagePart::Name(number), MessagePart::Key(number, 0), MessagePart::Value(number, 0)]
         .into_iter()
         .all(|part| turn.first(part).is_some())
 }

@@ -7,7 +7,7 @@ use unjinja_spec::{CallIdForm, CallIdPosition, Carrier, EmptyContent, FormatSpec
 
 use super::call_turns::{CallTurns, shows_call};
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
-use crate::observed::Part;
+use crate::observed::MessagePart;
 use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 
@@ -118,7 +118,7 @@ pub(crate) fn with_format(probe: &Probe<'_>, calls: Option<&CallTurns>, spec: &F
         // A template may drop it, or write an empty block of its own before it.
         needs.reasoning_with_calls = turn.is_ok_and(|turn| {
             let once = turn.text.matches(end.trim()).count() == 1;
-            once && shows_call(&turn, 0) && turn.first(Part::Reasoning).is_some()
+            once && shows_call(&turn, 0) && turn.first(MessagePart::Reasoning).is_some()
         });
     }
     // The template makes the ids of calls, and results have those of their messages.

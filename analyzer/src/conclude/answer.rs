@@ -5,7 +5,7 @@ use unjinja_spec::{Content, ContentMode, Reasoning};
 
 use super::opening::{Opening, Shown};
 use crate::ask::Observed;
-use crate::observed::{Part, Turn};
+use crate::observed::{LabelledTurn, MessagePart};
 use crate::text;
 
 /// The markers around an answer.
@@ -24,7 +24,7 @@ pub(crate) struct Answer {
 pub(crate) fn answer(o: &Observed, opening: &Opening) -> Answer {
     let Opening { start, reasoning, shown, .. } = opening;
     let mut found = Answer { reasoning_end: reasoning.end.clone(), ..Answer::default() };
-    let after = o.answer.only(Part::Content).map_or("", |at| &o.answer.text[at.end..]);
+    let after = o.answer.only(MessagePart::Content).map_or("", |at| &o.answer.text[at.end..]);
     if let Some(marker) = prompted(o, start, &reasoning.end) {
         found.reasoning_end.truncate(reasoning.end.len() - marker.len());
     }
@@ -49,7 +49,7 @@ pub(crate) fn answer(o: &Observed, opening: &Opening) -> Answer {
 
 /// What an answer without markers begins with only while tools are offered.
 fn label(o: &Observed, content: &Content, start: &str, reasoning: &Reasoning) -> String {
-    let lead = o.with_tools.as_ref().filter(|turn| turn.only(Part::Content).is_some()).and_then(|turn| {
+    let lead = o.with_tools.as_ref().filter(|turn| turn.only(MessagePart::Content).is_some()).and_then(|turn| {
         let lead = turn.lead().strip_prefix(start)?;
         Some(strip_empty_reasoning(lead, reasoning, &mut Vec::new()))
     });
@@ -75,7 +75,7 @@ fn prompted<'r>(o: &Observed, start: &str, reasoning_end: &'r str) -> Option<&'r
 /// marker of the answer. Such a marker is there in past turns too.
 fn marker_before<'o>(o: &'o Observed, start: &str, reasoning: &Reasoning) -> &'o str {
     let lead = o.answer.lead().get(start.len()..).unwrap_or("");
-    let Some(past) = o.past.as_ref().filter(|past| past.only(Part::Content).is_some()) else { return lead };
+    let Some(past) = o.past.as_ref().filter(|past| past.only(MessagePart::Content).is_some()) else { return lead };
     if strip_empty_reasoning(lead, reasoning, &mut Vec::new()).len() < lead.len() {
         return lead;
     }
@@ -130,7 +130,7 @@ fn instead_of_calls(found: &mut Answer, shown: &Shown, after: &str) {
 /// Splits the text after an answer into the closing marker of the answer, if it has one, and the end of the turn.
 fn split_end(o: &Observed, after: &str, start: &str, content: &Content) -> (String, String) {
     // What the template writes after any last message is not part of the turn.
-    let past = o.past.as_ref().and_then(|past| past.only(Part::Content).map(|at| &past.text[at.end..]));
+    let past = o.past.as_ref().and_then(|past| past.only(MessagePart::Content).map(|at| &past.text[at.end..]));
     let mut end = match past.map(|past| text::common_prefix(after, past)) {
         // The last turn may end in another way than past turns.
         None | Some(0) => after,
@@ -164,7 +164,7 @@ fn split_end(o: &Observed, after: &str, start: &str, content: &Content) -> (Stri
 /// The length of what follows an answer whether or not calls come after it, if that is a part of `end`, with whole tags.
 fn closer_with_calls(o: &Observed, end: &str) -> Option<usize> {
     let turn = o.calls.as_ref()?.after_answer.as_ref()?;
-    let content = turn.only(Part::Content)?;
+    let content = turn.only(MessagePart::Content)?;
     let common = &end[..text::common_prefix(end, &turn.text[content.end..])];
     let tag = text::tags(common).pop()?;
     let closer = common.rfind(tag)? + tag.len();
@@ -215,7 +215,8 @@ pub(crate) fn without_empty_reasoning<'a>(lead: &'a str, reasoning: &Reasoning) 
 /// The text before every user message of a conversation.
 pub(crate) fn user_start(o: &Observed, answer: &Answer) -> String {
     let ends = [format!("{}{}", answer.content.end, answer.end), answer.end.clone()];
-    let rest = o.past.as_ref().and_then(|past: &Turn| Some(&past.text[past.all(Part::Content).last()?.end..]));
+    let rest =
+        o.past.as_ref().and_then(|past: &LabelledTurn| Some(&past.text[past.all(MessagePart::Content).last()?.end..]));
     if let Some(start) = rest.and_then(|rest| ends.iter().find_map(|end| rest.strip_prefix(end.as_str()))) {
         return start.to_owned();
     }

@@ -9,7 +9,7 @@ use unjinja_spec::Tools;
 use super::frame::Frame;
 use crate::ask::CallTurns;
 use crate::error::Gap;
-use crate::observed::Part;
+use crate::observed::MessagePart;
 use around::Bodies;
 
 pub(crate) mod around;
@@ -38,12 +38,13 @@ fn family(calls: &CallTurns, frame: &Frame) -> Result<Tools, Gap> {
 /// The text after an answer that is written after its calls. It is the end of such a turn.
 pub(crate) fn end_after_answer(calls: &CallTurns) -> Option<&str> {
     let turn = calls.after_answer.as_ref()?;
-    let (content, name) = (turn.only(Part::Content)?, turn.only(Part::Name(0))?);
+    let (content, name) = (turn.only(MessagePart::Content)?, turn.only(MessagePart::Name(0))?);
     (name.end < content.start).then(|| &turn.text[content.end..])
 }
 
 /// Whether the answer comes after the calls in a turn with both.
 pub(crate) fn answer_after_calls(calls: &CallTurns) -> bool {
-    let places = calls.after_answer.as_ref().map(|turn| (turn.only(Part::Content), turn.first(Part::Name(0))));
+    let places =
+        calls.after_answer.as_ref().map(|turn| (turn.only(MessagePart::Content), turn.first(MessagePart::Name(0))));
     matches!(places, Some((Some(content), Some(call))) if content.start > call.start)
 }

@@ -6,7 +6,7 @@ use unjinja_spec::{Reasoning, ReasoningMode};
 use super::frame::Evidence;
 use super::prompt_end::{PromptEnd, may_open};
 use crate::ask::{Observed, Prompt, Reasoned, speaks_of_thinking};
-use crate::observed::{Part, Turn};
+use crate::observed::{LabelledTurn, MessagePart};
 use crate::text;
 
 #[cfg(test)]
@@ -46,12 +46,12 @@ pub(crate) struct Shown {
 impl Shown {
     fn of(reasoned: &Reasoned, o: &Observed) -> Option<Self> {
         let answer = reasoned.before_answer().and_then(|turn| {
-            let (reasoning, content) = (turn.only(Part::Reasoning)?, turn.only(Part::Content)?);
+            let (reasoning, content) = (turn.only(MessagePart::Reasoning)?, turn.only(MessagePart::Content)?);
             let to_content = turn.text[reasoning.end..content.start].to_owned();
             Some((turn.text[..reasoning.start].to_owned(), to_content, turn.text[content.end..].to_owned()))
         });
         let call = reasoned.before_call().and_then(|turn| {
-            let reasoning = turn.only(Part::Reasoning)?;
+            let reasoning = turn.only(MessagePart::Reasoning)?;
             let call = turn.holes.iter().map(|hole| hole.range.start).find(|start| *start >= reasoning.end)?;
             Some((turn.text[..reasoning.start].to_owned(), turn.text[reasoning.end..call].to_owned()))
         });
@@ -128,7 +128,7 @@ fn written_with_user(prompt: &Prompt, end: &str) -> Option<String> {
 /// The beginning that all turns share.
 fn common_start<'o>(o: &'o Observed, shown: Option<&Shown>) -> &'o str {
     let mut forms: Vec<&str> = vec![o.answer.lead()];
-    forms.extend(o.past.iter().filter(|past| past.only(Part::Content).is_some()).map(Turn::lead));
+    forms.extend(o.past.iter().filter(|past| past.only(MessagePart::Content).is_some()).map(LabelledTurn::lead));
     forms.extend(o.calls.iter().map(|calls| calls.one.lead()));
     forms.extend(shown.map(|shown| shown.before.as_str()));
     let start = forms.iter().fold(o.answer.lead(), |start, form| narrow(start, form));
@@ -164,7 +164,10 @@ fn repeated(o: &Observed, start: &str) -> usize {
     let Some(calls) = &o.calls else { return 0 };
     let Some(two) = &calls.two else { return 0 };
     let opener = calls.one.lead().get(start.len()..).unwrap_or("");
-    let second = two.holes.iter().position(|hole| matches!(hole.part, Part::Name(1) | Part::Id(1) | Part::Key(1, _)));
+    let second = two
+        .holes
+        .iter()
+        .position(|hole| matches!(hole.part, MessagePart::Name(1) | MessagePart::Id(1) | MessagePart::Key(1, _)));
     let Some(second) = second.filter(|second| *second > 0) else { return 0 };
     let middle = &two.text[two.holes[second - 1].range.end..two.holes[second].range.start];
     let common = text::common_suffix(start, middle);

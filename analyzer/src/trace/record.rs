@@ -6,7 +6,7 @@ use unjinja_spec::FormatSpec;
 use super::Comparison;
 use crate::ask::{CallTurns, NUMBER, Observed, Reasoned};
 use crate::experiment::Experiment;
-use crate::observed::Turn;
+use crate::observed::LabelledTurn;
 use crate::probe::Variable;
 
 /// The comparisons of an analysis, in the order in which `explain` lists their subjects.
@@ -70,7 +70,7 @@ fn settings(extra: &[Variable]) -> String {
     extra.iter().map(|(name, value)| format!(", {name} = {value}")).collect()
 }
 
-fn text_of<E>(turn: &Result<Turn, E>) -> Result<&str, &E> {
+fn text_of<E>(turn: &Result<LabelledTurn, E>) -> Result<&str, &E> {
     turn.as_ref().map(|turn| turn.text.as_str())
 }
 
@@ -218,17 +218,18 @@ fn reasoning(o: &Observed, reasoned: &Reasoned, record: &Record) -> Comparison {
 
 /// The comparisons of calls.
 fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[String], list: &mut Vec<Comparison>) {
-    let mut add = |experiment, varied: &str, renders: &[(&str, Option<&Turn>)], keys: &[&str], because: &str| {
-        let mut one = Comparison::new(experiment, varied);
-        for (of, turn) in renders {
-            if let Some(turn) = turn {
-                one = one.render(*of, turn.text.as_str());
+    let mut add =
+        |experiment, varied: &str, renders: &[(&str, Option<&LabelledTurn>)], keys: &[&str], because: &str| {
+            let mut one = Comparison::new(experiment, varied);
+            for (of, turn) in renders {
+                if let Some(turn) = turn {
+                    one = one.render(*of, turn.text.as_str());
+                }
             }
-        }
-        let gap = gaps.iter().find(|gap| gap.starts_with(&format!("{experiment}: ")));
-        let because = gap.map_or(because, String::as_str);
-        list.push(record.found(one, keys).because(because));
-    };
+            let gap = gaps.iter().find(|gap| gap.starts_with(&format!("{experiment}: ")));
+            let because = gap.map_or(because, String::as_str);
+            list.push(record.found(one, keys).because(because));
+        };
     let one = ("one call", Some(&calls.one));
     add(
         Experiment::T1,
@@ -309,7 +310,8 @@ fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[String], list
         ],
         "the text around each id is the same, or a number counts the calls",
     );
-    let others: Vec<(&str, Option<&Turn>)> = calls.others.iter().map(|(kind, turn)| (*kind, Some(turn))).collect();
+    let others: Vec<(&str, Option<&LabelledTurn>)> =
+        calls.others.iter().map(|(kind, turn)| (*kind, Some(turn))).collect();
     add(
         Experiment::ValueTypes,
         "values of other types",

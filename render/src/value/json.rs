@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Fault, Outcome};
-use crate::labels::{Encoding, Part};
+use crate::labels::{Encoding, FieldPart};
 use crate::marks::{Mark, Step};
 use crate::run::{Run, Source};
 use crate::value::labelled::Buffer;
@@ -276,7 +276,7 @@ pub(crate) fn from_json(run: &Run, json: &serde_json::Value, path: Option<&str>,
                 let inner = path.map(|p| format!("{p}.{key}"));
                 let key: Arc<str> = Arc::from(key.as_str());
                 let origin = origin.step(run, || Step::Key(key.clone()));
-                let shown = Text::marked(key.clone(), origin.mark().part(Part::Key));
+                let shown = Text::marked(key.clone(), origin.mark().part(FieldPart::Key));
                 map.insert(Key::Str(key), Value::Str(shown), from_json(run, value, inner.as_deref(), origin)?);
             }
             Value::dict_at(run, map, Source::new(path, mark))?

@@ -5,13 +5,13 @@ use unjinja_spec::{ContentMode, Reasoning, Tools};
 use super::super::answer::without_empty_reasoning;
 use super::super::frame::Frame;
 use crate::ask::CallTurns;
-use crate::observed::{Part, Turn};
+use crate::observed::{LabelledTurn, MessagePart};
 use crate::text::{self, space};
 
 /// The bodies that are compared: turns without their start, without empty reasoning and without their end.
 pub(super) struct Bodies {
-    pub one: Turn,
-    pub two: Option<Turn>,
+    pub one: LabelledTurn,
+    pub two: Option<LabelledTurn>,
     /// White space before the first marker that only appears after an answer.
     pub lead: String,
     /// The end of the turn.
@@ -35,7 +35,7 @@ impl Bodies {
 }
 
 /// The body of a turn with calls: what is between the start and the end of the turn.
-pub(super) fn body(turn: &Turn, frame: &Frame) -> Turn {
+pub(super) fn body(turn: &LabelledTurn, frame: &Frame) -> LabelledTurn {
     let text = turn.text.as_str();
     // A turn without an answer may lack white space of the start.
     let after_start = text::without_start(text, &frame.start);
@@ -50,8 +50,8 @@ pub(super) fn body(turn: &Turn, frame: &Frame) -> Turn {
     }
     let mut from = text.len() - rest.len();
     // A word that only the question put there.
-    if let Some(content) = turn.first(Part::Content)
-        && turn.holes.first().is_some_and(|hole| hole.part == Part::Content)
+    if let Some(content) = turn.first(MessagePart::Content)
+        && turn.holes.first().is_some_and(|hole| hole.part == MessagePart::Content)
     {
         let rest = &text[content.end..];
         from = text.len() - rest.strip_prefix(frame.content.end.as_str()).unwrap_or(rest).len();
@@ -76,9 +76,9 @@ pub(super) fn body(turn: &Turn, frame: &Frame) -> Turn {
 }
 
 /// The white space before the first marker of a call that only appears if an answer comes before the call.
-fn lead_after_answer(calls: &CallTurns, frame: &Frame, one: &Turn) -> String {
+fn lead_after_answer(calls: &CallTurns, frame: &Frame, one: &LabelledTurn) -> String {
     let Some(turn) = &calls.after_answer else { return String::new() };
-    let Some(at) = turn.only(Part::Content) else { return String::new() };
+    let Some(at) = turn.only(MessagePart::Content) else { return String::new() };
     let rest = &turn.text[at.end..];
     let rest = rest.strip_prefix(frame.content.end.as_str()).unwrap_or(rest);
     let (with, without) = (space(rest), space(&one.text));
@@ -209,7 +209,7 @@ pub(super) fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str)
 /// C1 with T1: markers that are around an answer only if calls follow it. A call alone has the empty pair or nothing.
 pub(crate) fn wrapper_with_calls(calls: &CallTurns, start: &str, reasoning: &Reasoning) -> Option<(String, String)> {
     let turn = calls.after_answer.as_ref()?;
-    let content = turn.only(Part::Content)?;
+    let content = turn.only(MessagePart::Content)?;
     let before = without_empty_reasoning(turn.text[..content.start].strip_prefix(start)?, reasoning);
     let call = turn.holes.iter().map(|hole| hole.range.start).find(|start| *start >= content.end)?;
     let after = &turn.text[content.end..call];
@@ -225,7 +225,7 @@ pub(crate) fn wrapper_with_calls(calls: &CallTurns, start: &str, reasoning: &Rea
 /// C1 with T1: the markers around an answer that calls follow, if they differ from those around an answer alone.
 pub(crate) fn frame_with_calls(calls: &CallTurns, frame: &Frame, tools: &Tools) -> Option<(String, String)> {
     let turn = calls.after_answer.as_ref()?;
-    let content = turn.only(Part::Content)?;
+    let content = turn.only(MessagePart::Content)?;
     let before = turn.text[..content.start].strip_prefix(frame.start.as_str())?;
     let before = without_empty_reasoning(before, &frame.reasoning);
     let openers = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];

@@ -9,7 +9,7 @@ use super::around::{Around, Bodies, longer_close};
 use crate::conversation::Call;
 use crate::error::{Gap, gap, quoted};
 use crate::experiment::Experiment;
-use crate::observed::{Part, Turn};
+use crate::observed::{LabelledTurn, MessagePart};
 
 /// A JSON value in a turn.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Found {
 }
 
 /// The first JSON value (or Python literal) that begins with one of `opens` at or after `from` and holds these parts.
-pub(super) fn object_with(turn: &Turn, from: usize, opens: &[char], parts: &[Part]) -> Option<Found> {
+pub(super) fn object_with(turn: &LabelledTurn, from: usize, opens: &[char], parts: &[MessagePart]) -> Option<Found> {
     let last = parts.iter().map(|part| turn.from(from, *part).map(|at| at.start)).collect::<Option<Vec<_>>>()?;
     let last = last.into_iter().max()?;
     let mut at = from;
@@ -87,13 +87,13 @@ fn is_arguments(value: &Value, call: &Call) -> bool {
 }
 
 /// The parts of the call with this number that its object must hold.
-fn parts(number: usize) -> [Part; 2] {
-    [Part::Name(number), Part::Key(number, 0)]
+fn parts(number: usize) -> [MessagePart; 2] {
+    [MessagePart::Name(number), MessagePart::Key(number, 0)]
 }
 
 /// The name in a header before the object: its place, if the object is not the first to name the function.
-fn header(turn: &Turn, number: usize, from: usize, object: &Found) -> Option<Range<usize>> {
-    turn.from(from, Part::Name(number)).filter(|name| name.end <= object.range.start)
+fn header(turn: &LabelledTurn, number: usize, from: usize, object: &Found) -> Option<Range<usize>> {
+    turn.from(from, MessagePart::Name(number)).filter(|name| name.end <= object.range.start)
 }
 
 pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {

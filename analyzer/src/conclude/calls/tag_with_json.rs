@@ -8,27 +8,28 @@ use super::around::{Around, Bodies, counted, longer_close, split_close, split_pr
 use super::native::object_with;
 use crate::error::{Gap, gap, quoted};
 use crate::experiment::Experiment;
-use crate::observed::{Part, Turn};
+use crate::observed::{LabelledTurn, MessagePart};
 use crate::text;
 
 /// One call: the places of its parts.
-struct Parts {
+struct CallRanges {
     name: Range<usize>,
     arguments: Range<usize>,
     python: bool,
 }
 
-impl Parts {
+impl CallRanges {
     /// The call with this number, whose name is at or after `from`.
-    fn of(turn: &Turn, from: usize, number: usize) -> Option<Self> {
-        let name = turn.from(from, Part::Name(number))?;
-        let found = object_with(turn, name.end, &['{'], &[Part::Key(number, 0)])?;
-        let holds_key = found.value.as_object()?.contains_key(&turn.text[turn.from(name.end, Part::Key(number, 0))?]);
+    fn of(turn: &LabelledTurn, from: usize, number: usize) -> Option<Self> {
+        let name = turn.from(from, MessagePart::Name(number))?;
+        let found = object_with(turn, name.end, &['{'], &[MessagePart::Key(number, 0)])?;
+        let holds_key =
+            found.value.as_object()?.contains_key(&turn.text[turn.from(name.end, MessagePart::Key(number, 0))?]);
         holds_key.then_some(Self { name, arguments: found.range, python: found.python })
     }
 
     /// The text between name and arguments.
-    fn inner<'t>(&self, turn: &'t Turn) -> &'t str {
+    fn inner<'t>(&self, turn: &'t LabelledTurn) -> &'t str {
         &turn.text[self.name.end..self.arguments.start]
     }
 }
@@ -40,8 +41,8 @@ struct WithId<'t> {
 }
 
 impl<'t> WithId<'t> {
-    fn of(turn: &'t Turn, range: Range<usize>, number: usize) -> Self {
-        let id = turn.from(range.start, Part::Id(number)).filter(|id| id.end <= range.end);
+    fn of(turn: &'t LabelledTurn, range: Range<usize>, number: usize) -> Self {
+        let id = turn.from(range.start, MessagePart::Id(number)).filter(|id| id.end <= range.end);
         let id = id.map(|id| id.start - range.start..id.end - range.start);
         Self { text: &turn.text[range], id }
     }
@@ -54,7 +55,7 @@ impl<'t> WithId<'t> {
 
 pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     let one = &bodies.one;
-    let Some(first) = Parts::of(one, 0, 0) else { return Ok(None) };
+    let Some(first) = CallRanges::of(one, 0, 0) else { return Ok(None) };
     let mut tools = Tools { format: ToolFormat::TagWithJson, uses_python_dicts: first.python, ..Tools::default() };
     let open = WithId::of(one, 0..first.name.start, 0);
     let inner = WithId::of(one, first.name.end..first.arguments.start, 0);
@@ -62,8 +63,8 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     // The text between two calls, without the ids in it; and the text between name and arguments of the second call.
     let mut pair = None;
     if let Some(two) = &bodies.two {
-        let left = Parts::of(two, 0, 0);
-        let right = left.as_ref().and_then(|left| Parts::of(two, left.arguments.end, 1));
+        let left = CallRanges::of(two, 0, 0);
+        let right = left.as_ref().and_then(|left| CallRanges::of(two, left.arguments.end, 1));
         let (Some(left), Some(right)) = (left, right) else {
             return gap(Experiment::T2, "each of two calls to look like a call alone", quoted(&two.text));
         };

@@ -10,7 +10,7 @@ use super::around::{Around, Bodies, body, counted, split_close, split_prefix};
 use crate::ask::{CallTurns, MARKUP};
 use crate::error::{Gap, gap, quoted};
 use crate::experiment::Experiment;
-use crate::observed::{Part, Turn};
+use crate::observed::{LabelledTurn, MessagePart};
 use crate::sentinels::SENTINELS;
 use crate::text;
 
@@ -29,14 +29,14 @@ struct Encoding {
 const IN_ORDER: &str = "the name, an argument's name and its value, in this order";
 
 /// The text between an argument's name and its value, and the text after the value.
-fn around_value(turn: &Turn) -> Option<(&str, &str)> {
-    let key = turn.from(turn.first(Part::Name(0))?.end, Part::Key(0, 0))?;
-    let value = turn.from(key.end, Part::Value(0, 0))?;
+fn around_value(turn: &LabelledTurn) -> Option<(&str, &str)> {
+    let key = turn.from(turn.first(MessagePart::Name(0))?.end, MessagePart::Key(0, 0))?;
+    let value = turn.from(key.end, MessagePart::Value(0, 0))?;
     Some((&turn.text[key.end..value.start], &turn.text[value.end..]))
 }
 
 /// A2: a string and a number under the same name.
-fn encoding(one: &Turn, number: Option<&Turn>) -> Option<Encoding> {
+fn encoding(one: &LabelledTurn, number: Option<&LabelledTurn>) -> Option<Encoding> {
     let (before_string, after_string) = around_value(one)?;
     let mut encoding = Encoding { before_string: before_string.to_owned(), ..Encoding::default() };
     let Some((before, after)) = number.and_then(around_value).filter(|(before, _)| *before != before_string) else {
@@ -61,11 +61,11 @@ struct Argument {
 }
 
 impl Argument {
-    fn of(turn: &Turn, quote: &str, call: usize, argument: usize, from: usize) -> Option<Self> {
-        let key = turn.from(from, Part::Key(call, argument))?;
-        let value = turn.from(key.end, Part::Value(call, argument))?;
+    fn of(turn: &LabelledTurn, quote: &str, call: usize, argument: usize, from: usize) -> Option<Self> {
+        let key = turn.from(from, MessagePart::Key(call, argument))?;
+        let value = turn.from(key.end, MessagePart::Value(call, argument))?;
         let next = turn.holes.iter().find(|hole| hole.range.start >= value.end);
-        let again = next.filter(|hole| hole.part == Part::Key(call, argument)).map(|hole| hole.range.clone());
+        let again = next.filter(|hole| hole.part == MessagePart::Key(call, argument)).map(|hole| hole.range.clone());
         let value = value.start.checked_sub(quote.len())?..(value.end + quote.len()).min(turn.text.len());
         Some(Self { key, value, again })
     }
@@ -87,9 +87,9 @@ fn type_word(before_string: &str, before_number: &str) -> Option<(String, String
 }
 
 pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<Tools, Gap> {
-    let of = |turn: &Option<Turn>| turn.as_ref().map(|turn| body(turn, frame));
+    let of = |turn: &Option<LabelledTurn>| turn.as_ref().map(|turn| body(turn, frame));
     let one = &bodies.one;
-    let Some(name) = one.first(Part::Name(0)) else {
+    let Some(name) = one.first(MessagePart::Name(0)) else {
         return gap(Experiment::T3, "the function's name", quoted(&one.text));
     };
     let Some(encoding) = encoding(one, of(&calls.number).as_ref()) else {
@@ -104,7 +104,7 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         return gap(Experiment::T5, "a call with two arguments", "that the template cannot render it");
     };
     let places = both
-        .first(Part::Name(0))
+        .first(MessagePart::Name(0))
         .and_then(|name| Argument::of(&both, &quote, 0, 0, name.end))
         .and_then(|first| Some((Argument::of(&both, &quote, 0, 1, first.end())?, first)));
     let Some((second, first)) = places else {
@@ -121,7 +121,7 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     }
     // T6: no argument at all. What is there without arguments, too, does not belong to an argument's name.
     let none = of(&calls.no_arguments);
-    let none = none.as_ref().and_then(|none| Some(&none.text[none.first(Part::Name(0))?.end..]));
+    let none = none.as_ref().and_then(|none| Some(&none.text[none.first(MessagePart::Name(0))?.end..]));
     let belongs_to_name = none.map_or(0, |none| text::common_prefix(head, none));
     let prefix_length = text::common_suffix(head, step).max(unfinished(head, step));
     let shorter = head.len() - belongs_to_name;
@@ -159,14 +159,15 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     let (mut middle, mut call_id) = (None, None);
     if let Some(pair) = &bodies.two {
         let ends = pair
-            .first(Part::Name(0))
+            .first(MessagePart::Name(0))
             .and_then(|name| Argument::of(pair, &quote, 0, 0, name.end))
-            .and_then(|first| Some((first.end(), pair.from(first.end(), Part::Name(1))?)));
+            .and_then(|first| Some((first.end(), pair.from(first.end(), MessagePart::Name(1))?)));
         let Some((from, second_name)) = ends else {
             return gap(Experiment::T2, "each of two calls to look like a call alone", quoted(&pair.text));
         };
         let text = &pair.text[from..second_name.start];
-        let second_head = pair.from(second_name.end, Part::Key(1, 0)).map(|key| &pair.text[second_name.end..key.start]);
+        let second_head =
+            pair.from(second_name.end, MessagePart::Key(1, 0)).map(|key| &pair.text[second_name.end..key.start]);
         call_id = second_head.filter(|second| *second != head).and_then(|second| counted(head, second));
         middle = Some(text.strip_prefix(value_suffix).unwrap_or(text));
     }

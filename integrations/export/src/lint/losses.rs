@@ -1,7 +1,7 @@
 //! The parts of a conversation that do not reach the prompt, or reach it in another place.
 
 use serde_json::Value;
-use unjinja_render::Part;
+use unjinja_render::FieldPart;
 use unjinja_spec::EmptyContent;
 
 use super::compare::{around, common_prefix, excerpts};
@@ -193,7 +193,7 @@ fn message_order(subject: &Subject) -> Option<Finding> {
     all.into_iter().find_map(|conversation| {
         let labelled = subject.labelled(&conversation)?;
         let mut last = 0;
-        for (field, piece) in labelled.fields().filter(|(field, _)| field.part == Part::Value) {
+        for (field, piece) in labelled.fields().filter(|(field, _)| field.part == FieldPart::Value) {
             let Some(index) = message_of(&field.path).filter(|_| field.path.contains("content")) else { continue };
             if index < last && !piece.trim().is_empty() {
                 let role = conversation.messages[index]["role"].as_str().unwrap_or_default();

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use unjinja_analyzer::{AnalyzeError, GapReport, Naming, ROUND_TRIPS, analyze, gap_report, verify};
 use unjinja_codegen::interpreter;
 use unjinja_render::{
-    Clock, Encoding, Field, Labels, Origin, Part, Reads, RenderError, RenderOptions, Rendered, SpecialTokens, Template,
+    Clock, Encoding, Field, FieldPart, Labels, Origin, Reads, RenderError, RenderOptions, Rendered, SpecialTokens,
+    Template,
 };
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
 use unjinja_spec::{ArgumentsForm, CallIdForm, FormatSpec, Messages, Status, ToolFormat};
@@ -63,7 +64,7 @@ impl Labelled {
         let below = move |field: &Field| {
             field.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        self.fields().filter(move |(field, _)| below(field) && field.part == Part::Value)
+        self.fields().filter(move |(field, _)| below(field) && field.part == FieldPart::Value)
     }
 }
 

@@ -2,7 +2,7 @@
 //! is seen in the labels of a render, which say of which field a piece of text is and how it was written.
 
 use serde_json::{Value, json};
-use unjinja_render::{Encoding, Field, Origin, Part};
+use unjinja_render::{Encoding, Field, FieldPart, Origin};
 use unjinja_spec::ArgumentsForm;
 use unjinja_spec::ToolFormat;
 
@@ -24,7 +24,7 @@ pub(super) fn run(subject: &Subject, findings: &mut Vec<Finding>) {
 /// Whether a piece is Python's way to write a value that JSON writes otherwise.
 fn is_python_only(field: &Field, piece: &str) -> bool {
     let of_a_constant = field.encodings.contains(&Encoding::Str) && matches!(piece, "None" | "True" | "False");
-    of_a_constant && field.part == Part::Value
+    of_a_constant && field.part == FieldPart::Value
         || is_python(field) && (matches!(piece, "None" | "True" | "False") || piece.contains('\''))
 }
 
@@ -175,7 +175,10 @@ fn open_quote(labelled: &Labelled, path: &str, text: &str) -> Option<usize> {
     let spans = labelled.labels.spans();
     spans.iter().find_map(|span| {
         let Origin::Field(field) = &span.origin else { return None };
-        if !is_below(&field.path, path) || field.part != Part::Value || labelled.text.get(span.range.clone())? != text {
+        if !is_below(&field.path, path)
+            || field.part != FieldPart::Value
+            || labelled.text.get(span.range.clone())? != text
+        {
             return None;
         }
         let (before, after) = (&labelled.text[..span.range.start], &labelled.text[span.range.end..]);

@@ -1,6 +1,6 @@
 //! The variables and the clock that a template reads.
 
-use unjinja_render::{Clock, Part};
+use unjinja_render::{Clock, FieldPart};
 
 use super::compare::{around, excerpts};
 use super::conversation::{Conversation, words};
@@ -48,7 +48,7 @@ fn undefined(subject: &Subject) -> Vec<Finding> {
             let mut with = conversation.clone();
             with.variables.insert(name.clone(), "(a text)".into());
             let labelled = subject.labelled(&with)?;
-            let written = labelled.fields().any(|(field, _)| *field.path == **name && field.part == Part::Value);
+            let written = labelled.fields().any(|(field, _)| *field.path == **name && field.part == FieldPart::Value);
             if !written || labelled.reads.decided().contains(name) || labelled.text == without {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! The kinds of conversations: which parts an assistant's message has.
+//! The kinds of messages: which parts an assistant's message has.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use unjinja_runtime::Message;
 /// Which parts a message has.
 ///
 /// ```
-/// use unjinja_analyzer::Kind;
+/// use unjinja_analyzer::MessageKind;
 /// use unjinja_runtime::Message;
 ///
 /// let mut message = Message::default();
 /// message.content = "Hello".into();
 /// message.reasoning_content = "I see.".into();
-/// assert_eq!(Kind::of(&message).to_string(), "reasoning and an answer");
+/// assert_eq!(MessageKind::of(&message).to_string(), "reasoning and an answer");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct Kind {
+pub struct MessageKind {
     /// It has an answer.
     pub answer: bool,
     /// It has reasoning.
@@ -26,7 +26,7 @@ pub struct Kind {
     pub calls: u8,
 }
 
-impl Kind {
+impl MessageKind {
     /// The kind of a message.
     pub fn of(message: &Message) -> Self {
         Self {
@@ -37,14 +37,14 @@ impl Kind {
     }
 }
 
-impl Kind {
+impl MessageKind {
     /// Whether a message has an answer and nothing else.
     pub fn is_answer(&self) -> bool {
         self.answer && !self.reasoning && self.calls == 0
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for MessageKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let calls = ["", "a call", "several calls"][usize::from(self.calls.min(2))];
         let parts = [(self.reasoning, "reasoning"), (self.answer, "an answer"), (self.calls > 0, calls)];
