@@ -3,7 +3,7 @@
 
 use super::free_text::TextPart;
 use super::until::Transition;
-use super::{Builder, Expr, Kind, Repeat, RuleId};
+use super::{Builder, Expr, ExprKind, Repeat, RuleId};
 use crate::small::List as _;
 
 impl Builder {
@@ -14,20 +14,20 @@ impl Builder {
 
     fn after_char(&mut self, expr: Expr, char: char) -> Expr {
         match self.kind(expr) {
-            Kind::Text(whole) => whole.strip_prefix(char).map_or(Expr::NOTHING, |rest| self.text(rest)),
-            Kind::Class(class) if class.contains(char) => Expr::EMPTY,
-            Kind::Class(_) => Expr::NOTHING,
-            Kind::Rule(rule) => match self.get(rule).map(|rule| (rule.text, rule.expr)) {
+            ExprKind::Text(whole) => whole.strip_prefix(char).map_or(Expr::NOTHING, |rest| self.text(rest)),
+            ExprKind::Class(class) if class.contains(char) => Expr::EMPTY,
+            ExprKind::Class(_) => Expr::NOTHING,
+            ExprKind::Rule(rule) => match self.get(rule).map(|rule| (rule.text, rule.expr)) {
                 Some((Some(part), _)) => self.text_after(part, char),
                 // Rules are not left-recursive, so this comes to an end.
                 Some((None, Some(expr))) => self.after_char(expr, char),
                 _ => Expr::NOTHING,
             },
-            Kind::Choice(all) => {
+            ExprKind::Choice(all) => {
                 let all: Vec<Expr> = all.iter().map(|one| self.after_char(*one, char)).list();
                 self.choice(&all)
             }
-            Kind::Sequence(parts) => {
+            ExprKind::Sequence(parts) => {
                 let mut alternatives = Vec::new();
                 for (at, part) in parts.iter().enumerate() {
                     let mut rest = parts[at..].to_vec();
@@ -39,7 +39,7 @@ impl Builder {
                 }
                 self.choice(&alternatives)
             }
-            Kind::Repeat(Repeat { body, min, max }) => {
+            ExprKind::Repeat(Repeat { body, min, max }) => {
                 let after = self.after_char(body, char);
                 let more = self.repeat(body, min.saturating_sub(1), max.map(|max| max.saturating_sub(1)));
                 self.sequence(&[after, more])
@@ -72,11 +72,11 @@ impl Builder {
 
     fn empty_within(&self, expr: Expr, open: &mut Vec<RuleId>) -> bool {
         match self.kind(expr) {
-            Kind::Text(_) | Kind::Class(_) => false,
-            Kind::Sequence(parts) => parts.iter().all(|part| self.empty_within(*part, open)),
-            Kind::Choice(all) => all.iter().any(|one| self.empty_within(*one, open)),
-            Kind::Repeat(this) => this.min == 0 || self.empty_within(this.body, open),
-            Kind::Rule(id) => {
+            ExprKind::Text(_) | ExprKind::Class(_) => false,
+            ExprKind::Sequence(parts) => parts.iter().all(|part| self.empty_within(*part, open)),
+            ExprKind::Choice(all) => all.iter().any(|one| self.empty_within(*one, open)),
+            ExprKind::Repeat(this) => this.min == 0 || self.empty_within(this.body, open),
+            ExprKind::Rule(id) => {
                 let Some(rule) = self.get(id) else { return false };
                 // A rule that is looked at already adds nothing to the answer.
                 if rule.text.is_none() && open.contains(&id) {
@@ -135,7 +135,7 @@ mod tests {
         let number = builder.add_text(Arc::new(FreeText::new(&[stop])));
         let whole = builder.text_rule("text", TextPart { text: number, stop: Some(0), top: false, from: 0 });
         let rest = builder.after(whole.into(), "x</");
-        let Kind::Rule(rule) = builder.kind(rest) else { panic!("{rest:?}") };
+        let ExprKind::Rule(rule) = builder.kind(rest) else { panic!("{rest:?}") };
         assert_eq!(builder.get(rule).and_then(|rule| rule.text).map(|part| part.from), Some(2));
         assert_eq!(builder.after(whole.into(), " \n"), whole.into());
         assert_eq!(builder.after(whole.into(), "x</a>"), Expr::EMPTY);

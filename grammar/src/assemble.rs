@@ -10,7 +10,7 @@ use super::engine::{Request, complete};
 use super::options::ToolChoice;
 use super::tool_rules::ToolRules;
 use super::trigger;
-use super::turn::{Limits, Offered, Parts, Texts, Turn};
+use super::turn::{Limits, Offered, RuleMakers, Texts, TurnRules};
 use super::values::Wider;
 use super::{GrammarOptions, SchemaError};
 use crate::small::List as _;
@@ -109,13 +109,13 @@ impl std::error::Error for GrammarError {}
 /// # Errors
 /// The options cannot be met: a call is required without tools, or no value fits a schema.
 pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-    grammar_of(program, &Parts::of(Needs::ALL), tools, options)
+    grammar_of(program, &RuleMakers::of(Needs::ALL), tools, options)
 }
 
-/// The same for a program for which these parts are enough.
+/// The same for a program for which these rule makers are enough.
 fn grammar_of(
     program: &Program,
-    parts: &Parts,
+    makers: &RuleMakers,
     tools: Option<&Tools>,
     options: &GrammarOptions,
 ) -> Result<Grammar, GrammarError> {
@@ -133,7 +133,7 @@ fn grammar_of(
         reasoning: reasoning(program, open),
         ..Grammar::default()
     };
-    let offered = offered(program, parts, tools, &options.tool_choice)?;
+    let offered = offered(program, makers, tools, &options.tool_choice)?;
     let required = matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     if offered.is_none() && options.response_schema.is_none() {
         // Where no call may be made, text that looks like one must be ruled out, whatever tools there are.
@@ -156,13 +156,13 @@ fn grammar_of(
         parallel: options.parallel_tool_calls,
         reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
-        parts,
+        makers,
         texts: Texts::States,
     };
     let (text, values) = match options.engine {
         Some(make) => make(Request { program, state, read, rest, limits, special_tokens: &options.special_tokens })?,
         None => {
-            let turn = Turn::new(program, limits);
+            let turn = TurnRules::new(program, limits);
             let (made, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
             let (builder, root) = complete(made, &values)?;
             (builder.grammar(root), values)
@@ -178,7 +178,7 @@ fn grammar_of(
 /// The tools that may be called; `None` if none may.
 fn offered(
     program: &Program,
-    parts: &Parts,
+    makers: &RuleMakers,
     tools: Option<&Tools>,
     choice: &ToolChoice,
 ) -> Result<Option<Offered>, GrammarError> {
@@ -192,7 +192,7 @@ fn offered(
         return if wanted { Err(GrammarError::NoCalls) } else { Ok(None) };
     }
     let Some(tools) = tools else { return Ok(Some(Offered::Any)) };
-    let sorting = (parts.sorting)(program.key_order);
+    let sorting = (makers.sorting)(program.key_order);
     let rules = |tool| ToolRules::new(tools, tool, sorting);
     if let Some(name) = named {
         let tool = tools.get(name).ok_or_else(|| GrammarError::UnknownTool(name.clone()))?;
@@ -249,10 +249,10 @@ pub trait GrammarExt {
 
 impl<P: ChatParser + ?Sized> GrammarExt for P {
     fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        grammar_of(self.program(), &Parts::of(self.needs()), Some(tools), options)
+        grammar_of(self.program(), &RuleMakers::of(self.needs()), Some(tools), options)
     }
 
     fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        grammar_of(self.program(), &Parts::of(self.needs()), None, options)
+        grammar_of(self.program(), &RuleMakers::of(self.needs()), None, options)
     }
 }

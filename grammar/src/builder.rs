@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::expr::{Expr, Exprs, Kind, Part, Repeat};
+use super::expr::{Expr, ExprKind, Exprs, IntoExpr, Repeat};
 use super::free_text::{FreeText, TextPart};
 use super::special_tokens::Tokens;
 use super::syntax::Syntax;
@@ -87,13 +87,13 @@ impl Builder {
 
     /// The rule for an expression. If there is none yet, a new one gets a name like `hint`.
     #[inline(never)]
-    pub fn rule(&mut self, hint: &str, expr: impl Part) -> RuleId {
-        let expr = self.normal(hint, expr.part(self));
+    pub fn rule(&mut self, hint: &str, expr: impl IntoExpr) -> RuleId {
+        let expr = self.normal(hint, expr.into_expr(self));
         self.intern(hint, expr)
     }
 
     /// Like [`rule`](Self::rule). A new rule gets a comment.
-    pub fn rule_with_comment(&mut self, hint: &str, comment: &str, expr: impl Part) -> RuleId {
+    pub fn rule_with_comment(&mut self, hint: &str, comment: &str, expr: impl IntoExpr) -> RuleId {
         let before = self.rules.len();
         let rule = self.rule(hint, expr);
         if self.rules.len() > before {
@@ -109,9 +109,9 @@ impl Builder {
     }
 
     /// Defines a reserved rule.
-    pub fn define(&mut self, rule: RuleId, expr: impl Part) {
+    pub fn define(&mut self, rule: RuleId, expr: impl IntoExpr) {
         let hint = self.name(rule).to_owned();
-        let expr = self.normal(&hint, expr.part(self));
+        let expr = self.normal(&hint, expr.into_expr(self));
         if let Some(rule) = self.rules.get_mut(rule.0 as usize) {
             rule.expr = Some(expr);
         }
@@ -257,8 +257,8 @@ impl Builder {
     }
 
     /// The rules of the grammar, the root first and only those that it needs, in the order in which it needs them.
-    pub fn rules(mut self, root: impl Part) -> (Self, Vec<RuleId>) {
-        let root = self.normal(ROOT, root.part(&self));
+    pub fn rules(mut self, root: impl IntoExpr) -> (Self, Vec<RuleId>) {
+        let root = self.normal(ROOT, root.into_expr(&self));
         let rules = self.finish(root);
         (rules.0, rules.1)
     }
@@ -284,7 +284,7 @@ impl Builder {
     }
 
     fn intern(&mut self, hint: &str, expr: Expr) -> RuleId {
-        if let Kind::Rule(rule) = self.kind(expr) {
+        if let ExprKind::Rule(rule) = self.kind(expr) {
             return rule;
         }
         if let Some(&rule) = self.known.get(&expr) {
@@ -328,19 +328,19 @@ impl Builder {
             return expr;
         }
         match self.kind(expr) {
-            Kind::Sequence(parts) => {
+            ExprKind::Sequence(parts) => {
                 let parts = self.each(hint, &parts);
                 self.sequence(&parts)
             }
-            Kind::Choice(parts) => {
+            ExprKind::Choice(parts) => {
                 let parts = self.each(hint, &parts);
                 self.choice(&parts)
             }
-            Kind::Repeat(Repeat { body, min, max }) => {
+            ExprKind::Repeat(Repeat { body, min, max }) => {
                 let body = self.normal(hint, body);
                 self.repetition(hint, body, min, max)
             }
-            Kind::Text(_) | Kind::Class(_) | Kind::Rule(_) => expr,
+            ExprKind::Text(_) | ExprKind::Class(_) | ExprKind::Rule(_) => expr,
         }
     }
 
@@ -392,22 +392,24 @@ impl Builder {
     /// The rules that an expression uses, in order.
     fn references(&self, expr: Expr, into: &mut Vec<RuleId>) {
         match self.kind(expr) {
-            Kind::Rule(rule) => into.push(rule),
-            Kind::Sequence(parts) | Kind::Choice(parts) => parts.iter().for_each(|part| self.references(*part, into)),
-            Kind::Repeat(this) => self.references(this.body, into),
-            Kind::Text(_) | Kind::Class(_) => {}
+            ExprKind::Rule(rule) => into.push(rule),
+            ExprKind::Sequence(parts) | ExprKind::Choice(parts) => {
+                parts.iter().for_each(|part| self.references(*part, into))
+            }
+            ExprKind::Repeat(this) => self.references(this.body, into),
+            ExprKind::Text(_) | ExprKind::Class(_) => {}
         }
     }
 
     /// Whether an expression matches some text, if the rules in `good` do.
     fn matches_with(&self, expr: Expr, good: &Set<RuleId>) -> bool {
         match self.kind(expr) {
-            Kind::Text(_) => true,
-            Kind::Class(class) => !class.is_empty(),
-            Kind::Rule(rule) => good.contains(&rule),
-            Kind::Sequence(parts) => parts.iter().all(|part| self.matches_with(*part, good)),
-            Kind::Choice(parts) => parts.iter().any(|part| self.matches_with(*part, good)),
-            Kind::Repeat(this) => this.min == 0 || self.matches_with(this.body, good),
+            ExprKind::Text(_) => true,
+            ExprKind::Class(class) => !class.is_empty(),
+            ExprKind::Rule(rule) => good.contains(&rule),
+            ExprKind::Sequence(parts) => parts.iter().all(|part| self.matches_with(*part, good)),
+            ExprKind::Choice(parts) => parts.iter().any(|part| self.matches_with(*part, good)),
+            ExprKind::Repeat(this) => this.min == 0 || self.matches_with(this.body, good),
         }
     }
 
@@ -415,8 +417,8 @@ impl Builder {
     fn stays_inline(&self, body: Expr, min: u32, max: Option<u32>) -> bool {
         let counted = min > 1 || max.is_some_and(|max| max > 1);
         match self.kind(body) {
-            Kind::Class(_) | Kind::Rule(_) => true,
-            Kind::Text(text) => !counted || text.chars().nth(1).is_none(),
+            ExprKind::Class(_) | ExprKind::Rule(_) => true,
+            ExprKind::Text(text) => !counted || text.chars().nth(1).is_none(),
             _ => !counted && self.weight(body) <= LIGHT,
         }
     }
@@ -424,9 +426,9 @@ impl Builder {
     /// Whether all repetitions in an expression have a form that llama.cpp accepts.
     fn is_normal(&self, expr: Expr) -> bool {
         match self.kind(expr) {
-            Kind::Text(_) | Kind::Class(_) | Kind::Rule(_) => true,
-            Kind::Sequence(parts) | Kind::Choice(parts) => parts.iter().all(|part| self.is_normal(*part)),
-            Kind::Repeat(Repeat { body, min, max }) => {
+            ExprKind::Text(_) | ExprKind::Class(_) | ExprKind::Rule(_) => true,
+            ExprKind::Sequence(parts) | ExprKind::Choice(parts) => parts.iter().all(|part| self.is_normal(*part)),
+            ExprKind::Repeat(Repeat { body, min, max }) => {
                 min.max(max.unwrap_or(0)) <= MAX_REPETITION && self.stays_inline(body, min, max) && self.is_normal(body)
             }
         }
@@ -435,11 +437,13 @@ impl Builder {
     /// The number of rules that llama.cpp makes of an expression in parentheses, at most.
     fn weight(&self, expr: Expr) -> u64 {
         match self.kind(expr) {
-            Kind::Text(_) | Kind::Class(_) => 0,
+            ExprKind::Text(_) | ExprKind::Class(_) => 0,
             // A rule that is used for the first time counts as well.
-            Kind::Rule(_) => 1,
-            Kind::Sequence(parts) | Kind::Choice(parts) => 1 + parts.iter().map(|part| self.weight(*part)).sum::<u64>(),
-            Kind::Repeat(this) => {
+            ExprKind::Rule(_) => 1,
+            ExprKind::Sequence(parts) | ExprKind::Choice(parts) => {
+                1 + parts.iter().map(|part| self.weight(*part)).sum::<u64>()
+            }
+            ExprKind::Repeat(this) => {
                 1 + self.weight(this.body) + u64::from(this.max.unwrap_or(1).saturating_sub(this.min))
             }
         }

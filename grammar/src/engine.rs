@@ -6,7 +6,7 @@
 use unjinja_runtime::abi_3::{Program, StateId};
 
 use super::special_tokens::{SpecialToken, Tokens, is_name};
-use super::turn::{Limits, Made, Texts, Turn};
+use super::turn::{Limits, Made, Texts, TurnRules};
 use super::values::Values;
 use super::{Builder, Expr, GrammarError, Target, lark, xgrammar};
 
@@ -53,7 +53,7 @@ fn make(request: Request<'_>, names: fn(&SpecialToken) -> bool, write: fn(&Build
     let folded = (!tokens.is_empty()).then(|| tokens.folded(program));
     let program = folded.as_ref().unwrap_or(program);
     let limits = Limits { texts: Texts::Whole(|turn, key| turn.whole_text(key)), ..limits };
-    let mut turn = Turn::new(program, limits);
+    let mut turn = TurnRules::new(program, limits);
     turn.builder.set_tokens(tokens.clone());
     let (made, values) = turn.whole(state, &tokens.fold(read));
     let (mut builder, root) = complete(made, &values)?;

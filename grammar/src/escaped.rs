@@ -2,7 +2,7 @@
 //!
 //! It must not know what the rules mean. Each character of a text and of a class is replaced by its escape.
 
-use super::{Builder, Class, Expr, Kind, Repeat, RuleId};
+use super::{Builder, Class, Expr, ExprKind, Repeat, RuleId};
 use crate::small::{List, Map, json_text};
 
 /// The rules that are escaped already, each with its copy.
@@ -29,9 +29,9 @@ impl Escaped {
     /// The escaped form of an expression. Rules that it uses and that have no copy yet are added to `pending`.
     fn expr(&mut self, builder: &mut Builder, expr: Expr, pending: &mut Vec<(RuleId, RuleId)>) -> Expr {
         match builder.kind(expr) {
-            Kind::Text(plain) => builder.text(escape(&plain)),
-            Kind::Class(class) => escaped_class(builder, &class),
-            Kind::Rule(rule) => match self.copies.get(&rule) {
+            ExprKind::Text(plain) => builder.text(escape(&plain)),
+            ExprKind::Class(class) => escaped_class(builder, &class),
+            ExprKind::Rule(rule) => match self.copies.get(&rule) {
                 Some(copy) => (*copy).into(),
                 None => {
                     let copy = builder.reserve(&format!("text-{}", builder.name(rule)));
@@ -40,15 +40,15 @@ impl Escaped {
                     copy.into()
                 }
             },
-            Kind::Sequence(parts) => {
+            ExprKind::Sequence(parts) => {
                 let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, *part, pending)).list();
                 builder.sequence(&parts)
             }
-            Kind::Choice(parts) => {
+            ExprKind::Choice(parts) => {
                 let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, *part, pending)).list();
                 builder.choice(&parts)
             }
-            Kind::Repeat(Repeat { body, min, max }) => {
+            ExprKind::Repeat(Repeat { body, min, max }) => {
                 let body = self.expr(builder, body, pending);
                 builder.repeat(body, min, max)
             }

@@ -14,7 +14,7 @@ pub struct Expr(u32);
 
 /// What an expression is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ExprKind {
     /// This text, which is not empty.
     Text(Arc<str>),
     /// One code point of a class.
@@ -58,63 +58,63 @@ impl From<RuleId> for Expr {
     }
 }
 
-/// What can be a part of an expression.
-pub trait Part {
+/// What can be written where an expression is expected: an expression, a rule, or a class.
+pub trait IntoExpr {
     /// The expression.
-    fn part(self, builder: &Builder) -> Expr;
+    fn into_expr(self, builder: &Builder) -> Expr;
 }
 
-impl Part for Expr {
-    fn part(self, _: &Builder) -> Expr {
+impl IntoExpr for Expr {
+    fn into_expr(self, _: &Builder) -> Expr {
         self
     }
 }
 
-impl Part for RuleId {
-    fn part(self, _: &Builder) -> Expr {
+impl IntoExpr for RuleId {
+    fn into_expr(self, _: &Builder) -> Expr {
         self.into()
     }
 }
 
-impl Part for Class {
-    fn part(self, builder: &Builder) -> Expr {
+impl IntoExpr for Class {
+    fn into_expr(self, builder: &Builder) -> Expr {
         builder.class(self)
     }
 }
 
 /// The expressions of a builder, each once.
 #[derive(Clone, Debug)]
-pub struct Exprs(Set<Kind>);
+pub struct Exprs(Set<ExprKind>);
 
 impl Default for Exprs {
     fn default() -> Self {
         let nothing = Vec::new();
-        Self([Kind::Sequence(nothing.as_slice().into()), Kind::Choice(nothing.into())].into_iter().collect())
+        Self([ExprKind::Sequence(nothing.as_slice().into()), ExprKind::Choice(nothing.into())].into_iter().collect())
     }
 }
 
 impl Builder {
     /// What an expression is made of.
     #[inline(never)]
-    pub fn kind(&self, expr: Expr) -> Kind {
+    pub fn kind(&self, expr: Expr) -> ExprKind {
         if expr.0 & RULE != 0 {
-            return Kind::Rule(RuleId(expr.0 & !RULE));
+            return ExprKind::Rule(RuleId(expr.0 & !RULE));
         }
-        self.exprs.borrow().0.get(expr.0 as usize).cloned().unwrap_or_else(|| Kind::Choice(Vec::new().into()))
+        self.exprs.borrow().0.get(expr.0 as usize).cloned().unwrap_or_else(|| ExprKind::Choice(Vec::new().into()))
     }
 
     /// The parts of a sequence. Another expression is its own only part.
     pub(super) fn parts(&self, expr: Expr) -> Arc<[Expr]> {
-        if let Kind::Sequence(parts) = self.kind(expr) { parts } else { [expr].into() }
+        if let ExprKind::Sequence(parts) = self.kind(expr) { parts } else { [expr].into() }
     }
 
     /// The alternatives of a choice. Another expression is its own only alternative.
     pub(super) fn alternatives(&self, expr: Expr) -> Arc<[Expr]> {
-        if let Kind::Choice(all) = self.kind(expr) { all } else { [expr].into() }
+        if let ExprKind::Choice(all) = self.kind(expr) { all } else { [expr].into() }
     }
 
     #[inline(never)]
-    fn expr(&self, kind: Kind) -> Expr {
+    fn expr(&self, kind: ExprKind) -> Expr {
         Expr(u32::try_from(self.exprs.borrow_mut().0.place(kind)).unwrap_or(u32::MAX))
     }
 
@@ -127,7 +127,7 @@ impl Builder {
     // Not inlined, like the next functions: they are called from some hundred places.
     #[inline(never)]
     fn text_of(&self, text: &str) -> Expr {
-        if text.is_empty() { Expr::EMPTY } else { self.expr(Kind::Text(text.into())) }
+        if text.is_empty() { Expr::EMPTY } else { self.expr(ExprKind::Text(text.into())) }
     }
 
     /// This character.
@@ -139,7 +139,7 @@ impl Builder {
     /// One code point of a class.
     #[inline(never)]
     pub fn class(&self, class: Class) -> Expr {
-        self.expr(Kind::Class(class.into()))
+        self.expr(ExprKind::Class(class.into()))
     }
 
     /// All of these, one after the other. Nested sequences are flattened and neighbouring texts joined. If a part matches
@@ -153,16 +153,16 @@ impl Builder {
         match flat.as_slice() {
             all if all.contains(&Expr::NOTHING) => Expr::NOTHING,
             [only] => *only,
-            all => self.expr(Kind::Sequence(all.into())),
+            all => self.expr(ExprKind::Sequence(all.into())),
         }
     }
 
     /// Appends a part, without the sequence around it.
     fn append(&self, flat: &mut Vec<Expr>, part: Expr) {
         match self.kind(part) {
-            Kind::Sequence(inner) => inner.iter().for_each(|part| self.append(flat, *part)),
-            Kind::Text(text) => match flat.last_mut().map(|last| (self.kind(*last), last)) {
-                Some((Kind::Text(before), last)) => *last = self.text([&*before, &*text].concat()),
+            ExprKind::Sequence(inner) => inner.iter().for_each(|part| self.append(flat, *part)),
+            ExprKind::Text(text) => match flat.last_mut().map(|last| (self.kind(*last), last)) {
+                Some((ExprKind::Text(before), last)) => *last = self.text([&*before, &*text].concat()),
                 _ => flat.push(part),
             },
             _ => flat.push(part),
@@ -175,7 +175,7 @@ impl Builder {
         let mut flat: Vec<Expr> = Vec::with_capacity(alternatives.len());
         for &alternative in alternatives {
             match self.kind(alternative) {
-                Kind::Choice(inner) => flat.extend_from_slice(&inner),
+                ExprKind::Choice(inner) => flat.extend_from_slice(&inner),
                 _ => flat.push(alternative),
             }
         }
@@ -183,14 +183,14 @@ impl Builder {
         flat.retain(|one| seen.insert(*one));
         match flat.as_slice() {
             [only] => *only,
-            all => self.expr(Kind::Choice(all.into())),
+            all => self.expr(ExprKind::Choice(all.into())),
         }
     }
 
     /// From `min` to `max` times.
     #[inline]
-    pub fn repeat(&self, body: impl Part, min: u32, max: Option<u32>) -> Expr {
-        self.repeated(body.part(self), min, max)
+    pub fn repeat(&self, body: impl IntoExpr, min: u32, max: Option<u32>) -> Expr {
+        self.repeated(body.into_expr(self), min, max)
     }
 
     #[inline(never)]
@@ -198,22 +198,22 @@ impl Builder {
         match (body, min, max) {
             (_, _, Some(0)) | (Expr::EMPTY, ..) | (Expr::NOTHING, 0, _) => Expr::EMPTY,
             (_, 1, Some(1)) | (Expr::NOTHING, ..) => body,
-            _ => self.expr(Kind::Repeat(Repeat { body, min, max: max.map(|max| max.max(min)) })),
+            _ => self.expr(ExprKind::Repeat(Repeat { body, min, max: max.map(|max| max.max(min)) })),
         }
     }
 
     /// Once or not at all.
-    pub fn option(&self, body: impl Part) -> Expr {
+    pub fn option(&self, body: impl IntoExpr) -> Expr {
         self.repeat(body, 0, Some(1))
     }
 
     /// Any number of times.
-    pub fn many(&self, body: impl Part) -> Expr {
+    pub fn many(&self, body: impl IntoExpr) -> Expr {
         self.repeat(body, 0, None)
     }
 
     /// Once or more.
-    pub fn some(&self, body: impl Part) -> Expr {
+    pub fn some(&self, body: impl IntoExpr) -> Expr {
         self.repeat(body, 1, None)
     }
 }

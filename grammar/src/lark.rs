@@ -19,7 +19,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 use super::free_text::TextPart;
-use super::{Builder, Class, Expr, Kind, Repeat, Rule, RuleId, write};
+use super::{Builder, Class, Expr, ExprKind, Repeat, Rule, RuleId, write};
 use crate::small::{Map, Set};
 use crate::text_rules::class;
 use groups::Groups;
@@ -46,9 +46,9 @@ pub(super) fn lark(builder: &Builder, root: Expr) -> String {
     writer.out
 }
 
-/// What gets a rule or a terminal.
+/// What is defined by a rule or a terminal of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum Definition {
     /// A rule of the builder.
     Rule(RuleId),
     /// The same as a terminal.
@@ -75,21 +75,24 @@ struct Writer<'b> {
     builder: &'b Builder,
     out: String,
     effects: Effects,
-    names: Map<Part, String>,
+    names: Map<Definition, String>,
     used: Set<String>,
-    waiting: VecDeque<Part>,
+    waiting: VecDeque<Definition>,
     /// The states of free texts.
     states: Map<usize, Rc<States>>,
     groups: Groups,
 }
 
 impl Writer<'_> {
-    /// The name of a part, which will be defined.
-    fn name(&mut self, part: Part, hint: &str) -> String {
-        if let Some(name) = self.names.get(&part) {
+    /// The name of what a definition defines. The definition is written later.
+    fn name(&mut self, definition: Definition, hint: &str) -> String {
+        if let Some(name) = self.names.get(&definition) {
             return name.clone();
         }
-        let terminal = matches!(part, Part::Terminal(_) | Part::Quoted(_) | Part::TerminalGroup(_) | Part::Run(_));
+        let terminal = matches!(
+            definition,
+            Definition::Terminal(_) | Definition::Quoted(_) | Definition::TerminalGroup(_) | Definition::Run(_)
+        );
         let base = match hint.starts_with(|first: char| first.is_ascii_alphabetic()) {
             true => hint.to_owned(),
             false => format!("rule-{hint}"),
@@ -101,15 +104,15 @@ impl Writer<'_> {
             number += 1;
             name = format!("{base}-{number}");
         }
-        self.names.insert(part.clone(), name.clone());
-        self.waiting.push_back(part);
+        self.names.insert(definition.clone(), name.clone());
+        self.waiting.push_back(definition);
         name
     }
 
-    fn definition(&mut self, part: Part) {
-        let name = self.names.get(&part).cloned().unwrap_or_default();
-        match part {
-            Part::Rule(id) => {
+    fn definition(&mut self, definition: Definition) {
+        let name = self.names.get(&definition).cloned().unwrap_or_default();
+        match definition {
+            Definition::Rule(id) => {
                 let Some(rule) = self.builder.get(id) else { return };
                 if let Some(comment) = &rule.comment {
                     write::comment(&mut self.out, "// ", comment);
@@ -119,15 +122,15 @@ impl Writer<'_> {
                     None => self.rule(&name, rule.expr.unwrap_or(Expr::NOTHING)),
                 }
             }
-            Part::Group(expr) => self.rule(&name, expr),
-            Part::Terminal(id) => {
+            Definition::Group(expr) => self.rule(&name, expr),
+            Definition::Terminal(id) => {
                 if let Some(expr) = self.builder.get(id).and_then(|rule: &Rule| rule.expr) {
                     self.terminal(&name, expr);
                 }
             }
-            Part::Quoted(expr) | Part::TerminalGroup(expr) => self.terminal(&name, expr),
-            Part::State { text, from, to } => self.state(&name, text, from, to),
-            Part::Run(text) => self.run(&name, text),
+            Definition::Quoted(expr) | Definition::TerminalGroup(expr) => self.terminal(&name, expr),
+            Definition::State { text, from, to } => self.state(&name, text, from, to),
+            Definition::Run(text) => self.run(&name, text),
         }
     }
 
@@ -148,25 +151,25 @@ impl Writer<'_> {
     /// Writes an expression of a rule. At `depth` 0 no parentheses are needed.
     fn expr(&mut self, expr: Expr, depth: usize) {
         let kind = self.builder.kind(expr);
-        if !matches!(kind, Kind::Text(_) | Kind::Class(_)) && self.effects.is_quoted(self.builder, expr) {
+        if !matches!(kind, ExprKind::Text(_) | ExprKind::Class(_)) && self.effects.is_quoted(self.builder, expr) {
             return self.quoted(expr);
         }
         match kind {
-            Kind::Text(_) => self.group(&[expr], expr, depth, Self::sequence),
-            Kind::Class(class) => self.class_or_tokens(&class),
-            Kind::Rule(rule) => self.reference(rule),
-            Kind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
-            Kind::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
-            Kind::Sequence(parts) => self.group(&parts, expr, depth, Self::sequence),
-            Kind::Choice(parts) => self.group(&parts, expr, depth, Self::choice),
-            Kind::Repeat(this) => self.repeat(this, depth),
+            ExprKind::Text(_) => self.group(&[expr], expr, depth, Self::sequence),
+            ExprKind::Class(class) => self.class_or_tokens(&class),
+            ExprKind::Rule(rule) => self.reference(rule),
+            ExprKind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            ExprKind::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
+            ExprKind::Sequence(parts) => self.group(&parts, expr, depth, Self::sequence),
+            ExprKind::Choice(parts) => self.group(&parts, expr, depth, Self::choice),
+            ExprKind::Repeat(this) => self.repeat(this, depth),
         }
     }
 
     fn reference(&mut self, rule: RuleId) {
         let rule = self.groups.rule(self.builder, rule);
         let hint = self.builder.name(rule).to_owned();
-        let name = self.name(Part::Rule(rule), &hint);
+        let name = self.name(Definition::Rule(rule), &hint);
         self.out.push_str(&name);
     }
 
@@ -175,7 +178,7 @@ impl Writer<'_> {
         match depth {
             0 => write(self, parts, 0),
             NESTED.. => {
-                let name = self.name(Part::Group(whole), "group");
+                let name = self.name(Definition::Group(whole), "group");
                 self.out.push_str(&name);
             }
             depth => {
@@ -194,10 +197,10 @@ impl Writer<'_> {
             self.out.push_str(if written.is_empty() { "" } else { " | " });
             let begin = self.out.len();
             match self.builder.kind(part) {
-                Kind::Sequence(parts) if !parts.is_empty() && !self.effects.is_quoted(self.builder, part) => {
+                ExprKind::Sequence(parts) if !parts.is_empty() && !self.effects.is_quoted(self.builder, part) => {
                     self.sequence(&parts, depth);
                 }
-                Kind::Text(_) => self.sequence(&[part], depth),
+                ExprKind::Text(_) => self.sequence(&[part], depth),
                 _ => self.expr(part, depth + 1),
             }
             let alternative = self.out.get(begin..).unwrap_or_default().to_owned();
@@ -212,7 +215,7 @@ impl Writer<'_> {
         let mut first = true;
         let mut at = (0, 0);
         while let Some(&part) = parts.get(at.0) {
-            let Kind::Text(text) = self.builder.kind(part) else {
+            let ExprKind::Text(text) = self.builder.kind(part) else {
                 self.separate(&mut first);
                 self.expr(part, depth + 1);
                 at = (at.0 + 1, 0);
@@ -250,7 +253,7 @@ impl Writer<'_> {
         let mut places = Places::BEFORE;
         let mut offset = from.1;
         for (number, part) in parts.iter().enumerate().skip(from.0) {
-            if let Kind::Text(text) = self.builder.kind(*part) {
+            if let ExprKind::Text(text) = self.builder.kind(*part) {
                 for (at, char) in text.get(offset..)?.char_indices() {
                     places = places.read(char);
                     if places == Places::AFTER {
@@ -276,10 +279,10 @@ impl Writer<'_> {
 
     fn quoted(&mut self, expr: Expr) {
         match self.builder.kind(expr) {
-            Kind::Text(text) => symbols::literal(&mut self.out, &text),
-            Kind::Rule(rule) => self.terminal_of(rule),
+            ExprKind::Text(text) => symbols::literal(&mut self.out, &text),
+            ExprKind::Rule(rule) => self.terminal_of(rule),
             _ => {
-                let name = self.name(Part::Quoted(expr), "quoted");
+                let name = self.name(Definition::Quoted(expr), "quoted");
                 self.out.push_str(&name);
             }
         }
@@ -287,14 +290,14 @@ impl Writer<'_> {
 
     fn terminal_of(&mut self, rule: RuleId) {
         let hint = self.builder.name(rule).to_owned();
-        let name = self.name(Part::Terminal(rule), &hint);
+        let name = self.name(Definition::Terminal(rule), &hint);
         self.out.push_str(&name);
     }
 
     fn repeat(&mut self, this: Repeat, depth: usize) {
         let single = match self.builder.kind(this.body) {
-            Kind::Class(_) | Kind::Rule(_) => true,
-            Kind::Text(text) => text.chars().nth(1).is_none(),
+            ExprKind::Class(_) | ExprKind::Rule(_) => true,
+            ExprKind::Text(text) => text.chars().nth(1).is_none(),
             _ => false,
         };
         if single {
@@ -338,15 +341,15 @@ impl Writer<'_> {
     /// Writes an expression of a terminal.
     fn piece(&mut self, expr: Expr, depth: usize) {
         match self.builder.kind(expr) {
-            Kind::Text(text) => symbols::literal(&mut self.out, &text),
-            Kind::Class(class) => self.class(&class),
-            Kind::Rule(rule) => self.terminal_of(rule),
-            Kind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
-            Kind::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
-            Kind::Sequence(parts) => self.pieces(&parts, " ", expr, depth),
-            Kind::Choice(parts) => self.pieces(&parts, " | ", expr, depth),
-            Kind::Repeat(this) => {
-                let nested = matches!(self.builder.kind(this.body), Kind::Repeat(_));
+            ExprKind::Text(text) => symbols::literal(&mut self.out, &text),
+            ExprKind::Class(class) => self.class(&class),
+            ExprKind::Rule(rule) => self.terminal_of(rule),
+            ExprKind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            ExprKind::Choice(parts) if parts.is_empty() => self.out.push_str(symbols::NOTHING),
+            ExprKind::Sequence(parts) => self.pieces(&parts, " ", expr, depth),
+            ExprKind::Choice(parts) => self.pieces(&parts, " | ", expr, depth),
+            ExprKind::Repeat(this) => {
+                let nested = matches!(self.builder.kind(this.body), ExprKind::Repeat(_));
                 self.out.push_str(if nested { "(" } else { "" });
                 self.piece(this.body, depth + 1);
                 self.out.push_str(if nested { ")" } else { "" });
@@ -357,7 +360,7 @@ impl Writer<'_> {
 
     fn pieces(&mut self, parts: &[Expr], between: &str, whole: Expr, depth: usize) {
         if depth >= NESTED {
-            let name = self.name(Part::TerminalGroup(whole), "group");
+            let name = self.name(Definition::TerminalGroup(whole), "group");
             self.out.push_str(&name);
             return;
         }
@@ -411,7 +414,7 @@ impl Writer<'_> {
     }
 
     fn state_name(&mut self, text: usize, from: usize, state: usize) {
-        let name = self.name(Part::State { text, from, to: state }, &format!("text-{text}-{state}"));
+        let name = self.name(Definition::State { text, from, to: state }, &format!("text-{text}-{state}"));
         self.out.push_str(&name);
     }
 
@@ -431,8 +434,8 @@ impl Writer<'_> {
                 self.out.push(' ');
                 let chars_read = class(self.builder, chars);
                 match self.builder.kind(chars_read) {
-                    Kind::Class(class) if from == states.of(0) && state == from && chars.negated => {
-                        let run = self.name(Part::Run(text), &format!("text-{text}"));
+                    ExprKind::Class(class) if from == states.of(0) && state == from && chars.negated => {
+                        let run = self.name(Definition::Run(text), &format!("text-{text}"));
                         self.out.push_str(&run);
                         // What may also begin a marker is a piece of its own.
                         let single = class.intersect(&Class::of(
@@ -490,7 +493,7 @@ fn between(builder: &Builder, parts: &[Expr], from: (usize, usize), to: (usize, 
     for (number, part) in parts.iter().enumerate().skip(from.0).take_while(|(number, _)| *number <= to.0) {
         let (begin, end) = (if number == from.0 { from.1 } else { 0 }, if number == to.0 { Some(to.1) } else { None });
         match (builder.kind(*part), end) {
-            (Kind::Text(whole), end) => {
+            (ExprKind::Text(whole), end) => {
                 all.push(builder.text(whole.get(begin..end.unwrap_or(whole.len())).unwrap_or_default()));
             }
             (_, Some(_)) => {}

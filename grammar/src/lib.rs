@@ -40,7 +40,7 @@ mod xgrammar;
 
 pub use assemble::{Grammar, GrammarError, GrammarExt, Reasoning, grammar};
 pub use builder::{Builder, MAX_COUNT, MAX_REPETITION, Rule, RuleId};
-pub use expr::{Class, Expr, Kind, Part, Repeat};
+pub use expr::{Class, Expr, ExprKind, IntoExpr, Repeat};
 pub use options::{GrammarOptions, ToolChoice};
 pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
 pub use special_tokens::SpecialToken;

@@ -17,4 +17,4 @@ mod tree;
 pub use dialect::{Dialect, Ecma, Python};
 pub use error::{Cause, SyntaxError};
 pub use parse::parse;
-pub use tree::{Greed, Item, Named, Node, Place, Set};
+pub use tree::{Assertion, Greed, Item, Named, Node, Set};

@@ -37,7 +37,7 @@ use std::fmt;
 use serde_json::Value;
 use unjinja_runtime::schema::{Document, MAX_SCHEMAS, References, Walk};
 
-use super::{Builder, Expr, Part, RuleId};
+use super::{Builder, Expr, IntoExpr, RuleId};
 use crate::small::{self, List, Map, Set};
 use condition::Condition;
 
@@ -266,7 +266,7 @@ impl<'s, 'b> Schemas<'s, 'b> {
         }
     }
 
-    fn rule(&mut self, hint: &str, expr: impl Part) -> Expr {
+    fn rule(&mut self, hint: &str, expr: impl IntoExpr) -> Expr {
         self.builder.rule(hint, expr).into()
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn class(builder: &Builder, chars: &CharSet) -> Expr {
     }
 }
 
-/// A name of at most `most` characters that is none of `known`: the class of its first character, and of the others.
+/// A name of at most `most` characters that is not one of `known`: the class of its first character, and of the others.
 pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class; 2], most: u32) -> Expr {
     let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().list()).list();
     small::sort_and_dedup(&mut known);

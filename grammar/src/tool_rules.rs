@@ -162,20 +162,23 @@ struct Named<'s> {
 impl<'s> NamedArguments<'s> {
     fn of(document: Document<'s, '_>, schema: &'s Value) -> Self {
         let mut found = Self::default();
-        let mut parts = document.parts(schema);
-        for part in &mut parts {
-            if let Some(Value::Object(properties)) = small::member(part.schema, "properties") {
-                small::members(properties).into_iter().for_each(|(name, schema)| found.add(name, schema, part.role));
+        let mut subschemas = document.subschemas(schema);
+        for subschema in &mut subschemas {
+            if let Some(Value::Object(properties)) = small::member(subschema.schema, "properties") {
+                small::members(properties)
+                    .into_iter()
+                    .for_each(|(name, schema)| found.add(name, schema, subschema.role));
             }
             // Arguments that only some alternatives name are optional.
-            if part.role == Role::Always {
-                let required = small::member(part.schema, "required").and_then(Value::as_array).into_iter().flatten();
+            if subschema.role == Role::Always {
+                let required =
+                    small::member(subschema.schema, "required").and_then(Value::as_array).into_iter().flatten();
                 found.required.extend(required.filter_map(Value::as_str));
-                found.closed |= small::member(part.schema, "additionalProperties") == Some(&Value::Bool(false));
+                found.closed |= small::member(subschema.schema, "additionalProperties") == Some(&Value::Bool(false));
             }
         }
         // Missing schemas may name further arguments.
-        found.closed &= !parts.is_cut_short();
+        found.closed &= !subschemas.is_cut_short();
         found
     }
 

@@ -12,11 +12,11 @@ mod arguments;
 mod call_object;
 mod markers;
 mod names;
-mod parts;
+mod rule_makers;
 mod text;
 mod whole_text;
 
-pub(super) use parts::Parts;
+pub(super) use rule_makers::RuleMakers;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub(super) struct Limits<'a> {
     /// The JSON schema of the answer.
     pub(super) response: Option<&'a Value>,
     /// What makes the rules of the holes of the program.
-    pub(super) parts: &'a Parts,
+    pub(super) makers: &'a RuleMakers,
     /// How free text becomes rules.
     pub(super) texts: Texts,
 }
@@ -67,7 +67,7 @@ pub(super) enum Texts {
     States,
     /// One rule for each marker that ends it, for engines that know free text. The function makes the alternatives; it is
     /// named by a pointer, so that GBNF does not link it.
-    Whole(for<'t, 'a> fn(&'t mut Turn<'a>, NodeKey) -> Vec<Alternative>),
+    Whole(for<'t, 'a> fn(&'t mut TurnRules<'a>, NodeKey) -> Vec<Alternative>),
 }
 
 /// The rules of a turn and its root. `None` if no text fits.
@@ -141,7 +141,7 @@ struct Table {
 pub(super) type ArgumentKey = (StateId, usize, Option<usize>);
 
 /// The grammar of a turn while it is being built.
-pub(super) struct Turn<'a> {
+pub(super) struct TurnRules<'a> {
     pub(super) program: &'a Program,
     pub(super) limits: Limits<'a>,
     pub(super) builder: Builder,
@@ -158,9 +158,9 @@ pub(super) struct Turn<'a> {
     pub(super) arguments: Map<ArgumentKey, Option<(NodeId, StateId)>>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> TurnRules<'a> {
     pub(super) fn new(program: &'a Program, limits: Limits<'a>) -> Self {
-        let (builder, values) = (Builder::new(), Values::new(limits.parts.special(program.key_order)));
+        let (builder, values) = (Builder::new(), Values::new(limits.makers.special(program.key_order)));
         Self {
             program,
             limits,
@@ -305,7 +305,7 @@ impl<'a> Turn<'a> {
         Piece::Node(self.graph.node(NodeKey::Position(at)))
     }
 
-    /// An alternative that begins like this and goes on at an exit.
+    /// An alternative that begins like this and continues at an exit.
     pub(super) fn then(&mut self, mut begin: Alternative, (to, spaced): Exit) -> Alternative {
         if spaced {
             begin.push(self.space());
@@ -338,11 +338,11 @@ impl<'a> Turn<'a> {
                     Some(Hole::Text(_)) if self.text_is_over(at) => self.after(at, node),
                     Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => self.response(at),
                     Some(Hole::Text(_)) => self.text_from_its_start(at),
-                    Some(Hole::Name) | Some(Hole::Id) => (self.limits.parts.names)(self, at),
+                    Some(Hole::Name) | Some(Hole::Id) => (self.limits.makers.names)(self, at),
                     Some(Hole::ArgumentName) | Some(Hole::Value) | Some(Hole::Literal(_)) => {
-                        (self.limits.parts.arguments)(self, at)
+                        (self.limits.makers.arguments)(self, at)
                     }
-                    Some(Hole::Json) | Some(Hole::Python) => (self.limits.parts.whole_arguments)(self, at),
+                    Some(Hole::Json) | Some(Hole::Python) => (self.limits.makers.whole_arguments)(self, at),
                     Some(Hole::Object(shape)) => {
                         let value = self.object(shape, at.call);
                         // The object holds all arguments, so none is missing after it.

@@ -138,7 +138,7 @@ impl Values {
 
     // ----- names -----
 
-    /// A name of characters of `class` that is none of `known`.
+    /// A name of characters of `class` that is not one of `known`.
     pub(super) fn other_than(&mut self, builder: &mut Builder, known: &[&str], class: &Class) -> Expr {
         other_than(builder, known, [class, class], NAME)
     }

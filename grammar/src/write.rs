@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{Builder, Class, Expr, Kind, Part, RuleId};
+use super::{Builder, Class, Expr, ExprKind, IntoExpr, RuleId};
 
 impl Builder {
     /// The grammar as text: the rule `root`, and the rules that it needs, in the order in which it needs them.
-    pub fn grammar(self, root: impl Part) -> String {
+    pub fn grammar(self, root: impl IntoExpr) -> String {
         let (builder, order) = self.rules(root);
         write(&builder, &order)
     }
@@ -22,7 +22,7 @@ fn write(builder: &Builder, order: &[RuleId]) -> String {
         writer.out.push_str(&rule.name);
         writer.out.push_str(" ::= ");
         match rule.expr {
-            Some(expr) => writer.expr(expr, Place::Rule),
+            Some(expr) => writer.expr(expr, Enclosing::Rule),
             None => writer.class(&nothing()),
         }
         writer.out.push('\n');
@@ -56,9 +56,9 @@ fn nothing() -> Class {
     Class::ranges(&[('\0', char::MAX)]).negate()
 }
 
-/// The context of an expression. It decides whether parentheses are needed.
+/// What an expression is directly in. It decides whether parentheses are needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Enclosing {
     Rule,
     Choice,
     Sequence,
@@ -71,28 +71,33 @@ struct Writer<'b> {
 }
 
 impl Writer<'_> {
-    fn expr(&mut self, expr: Expr, place: Place) {
+    fn expr(&mut self, expr: Expr, enclosing: Enclosing) {
         match self.builder.kind(expr) {
-            Kind::Text(text) => {
+            ExprKind::Text(text) => {
                 self.out.push('"');
                 text.chars().for_each(|character| self.character(character, &['"', '\\']));
                 self.out.push('"');
             }
-            Kind::Class(class) => self.class(&class),
-            Kind::Rule(rule) => self.out.push_str(self.builder.name(rule)),
+            ExprKind::Class(class) => self.class(&class),
+            ExprKind::Rule(rule) => self.out.push_str(self.builder.name(rule)),
             // The builder never repeats the empty text, which llama.cpp would refuse.
-            Kind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
-            Kind::Sequence(parts) => {
-                self.list(&parts, " ", Place::Sequence, matches!(place, Place::Sequence | Place::Repeat));
+            ExprKind::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            ExprKind::Sequence(parts) => {
+                self.list(
+                    &parts,
+                    " ",
+                    Enclosing::Sequence,
+                    matches!(enclosing, Enclosing::Sequence | Enclosing::Repeat),
+                );
             }
-            Kind::Choice(parts) if parts.is_empty() => self.class(&nothing()),
-            Kind::Choice(parts) => self.list(&parts, " | ", Place::Choice, place != Place::Rule),
-            Kind::Repeat(this) => {
-                let nested = place == Place::Repeat;
+            ExprKind::Choice(parts) if parts.is_empty() => self.class(&nothing()),
+            ExprKind::Choice(parts) => self.list(&parts, " | ", Enclosing::Choice, enclosing != Enclosing::Rule),
+            ExprKind::Repeat(this) => {
+                let nested = enclosing == Enclosing::Repeat;
                 if nested {
                     self.out.push('(');
                 }
-                self.expr(this.body, Place::Repeat);
+                self.expr(this.body, Enclosing::Repeat);
                 count(&mut self.out, this.min, this.max);
                 if nested {
                     self.out.push(')');
@@ -101,7 +106,7 @@ impl Writer<'_> {
         }
     }
 
-    fn list(&mut self, parts: &[Expr], between: &str, place: Place, parentheses: bool) {
+    fn list(&mut self, parts: &[Expr], between: &str, enclosing: Enclosing, parentheses: bool) {
         if parentheses {
             self.out.push('(');
         }
@@ -109,7 +114,7 @@ impl Writer<'_> {
             if at > 0 {
                 self.out.push_str(between);
             }
-            self.expr(*part, place);
+            self.expr(*part, enclosing);
         }
         if parentheses {
             self.out.push(')');

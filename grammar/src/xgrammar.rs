@@ -1,7 +1,7 @@
 //! Structural tags for XGrammar, as JSON.
 //!
 //! The free text of a turn, before any call, becomes the format that XGrammar has for it: `triggered_tags` where the turn may
-//! go on without a call, `any_text` before a tag where it may not. What follows a marker is a `grammar` in XGrammar's EBNF,
+//! continue without a call, `any_text` before a tag where it may not. What follows a marker is a `grammar` in XGrammar's EBNF,
 //! made of the same rules as GBNF. It is never a `json_schema`: the engine has its own idea of white space, of the order of
 //! properties and of what a schema leaves open, so that it would refuse turns that templates write.
 
@@ -11,7 +11,7 @@ mod format;
 use format::{Begin, Format, StructuralTag, Tag};
 
 use super::free_text::{FreeText, TextPart};
-use super::{Builder, Expr, Kind, RuleId};
+use super::{Builder, Expr, ExprKind, RuleId};
 use crate::small::Set;
 
 /// The structural tag of a turn.
@@ -41,7 +41,7 @@ impl Formats<'_> {
             return self.grammar(expr);
         }
         match self.builder.kind(expr) {
-            Kind::Rule(rule) if !self.open.contains(&rule) => {
+            ExprKind::Rule(rule) if !self.open.contains(&rule) => {
                 let Some(within) = self.builder.get(rule).and_then(|rule| rule.expr) else {
                     return self.grammar(expr);
                 };
@@ -53,14 +53,16 @@ impl Formats<'_> {
                 self.open.pop();
                 format
             }
-            Kind::Choice(all) => self.alternatives(&all),
-            Kind::Sequence(parts) => match (parts.first().and_then(|first| self.text_at(*first)), parts.split_last()) {
-                (None, Some((last, before))) if !before.is_empty() => {
-                    let before = self.grammar(self.builder.sequence(before));
-                    Format::Sequence(vec![before, self.format(*last)])
+            ExprKind::Choice(all) => self.alternatives(&all),
+            ExprKind::Sequence(parts) => {
+                match (parts.first().and_then(|first| self.text_at(*first)), parts.split_last()) {
+                    (None, Some((last, before))) if !before.is_empty() => {
+                        let before = self.grammar(self.builder.sequence(before));
+                        Format::Sequence(vec![before, self.format(*last)])
+                    }
+                    _ => self.alternatives(&[expr]),
                 }
-                _ => self.alternatives(&[expr]),
-            },
+            }
             _ => self.grammar(expr),
         }
     }
@@ -223,10 +225,10 @@ impl Formats<'_> {
     /// A grammar of its own. A text alone is a constant.
     fn grammar(&self, expr: Expr) -> Format {
         match self.builder.kind(expr) {
-            Kind::Text(text) if !text.chars().any(|char| self.builder.tokens().of(char).is_some()) => {
+            ExprKind::Text(text) if !text.chars().any(|char| self.builder.tokens().of(char).is_some()) => {
                 Format::ConstString(text.to_string())
             }
-            Kind::Sequence(parts) if parts.is_empty() => Format::ConstString(String::new()),
+            ExprKind::Sequence(parts) if parts.is_empty() => Format::ConstString(String::new()),
             _ => Format::Grammar(ebnf::grammar(self.builder, expr)),
         }
     }
@@ -241,7 +243,7 @@ impl Formats<'_> {
 
     fn text_at(&self, expr: Expr) -> Option<TextPart> {
         match self.builder.kind(expr) {
-            Kind::Rule(rule) => self.text_of(rule),
+            ExprKind::Rule(rule) => self.text_of(rule),
             _ => None,
         }
     }
@@ -252,20 +254,20 @@ impl Formats<'_> {
         let mut pending = vec![expr];
         while let Some(expr) = pending.pop() {
             match self.builder.kind(expr) {
-                Kind::Rule(rule) if self.text_of(rule).is_some() => return true,
-                Kind::Rule(rule) => {
+                ExprKind::Rule(rule) if self.text_of(rule).is_some() => return true,
+                ExprKind::Rule(rule) => {
                     if seen.insert(rule) {
                         pending.extend(self.builder.get(rule).and_then(|rule| rule.expr));
                     }
                 }
-                Kind::Choice(all) => pending.extend_from_slice(&all),
-                Kind::Sequence(parts) => {
+                ExprKind::Choice(all) => pending.extend_from_slice(&all),
+                ExprKind::Sequence(parts) => {
                     if parts.first().is_some_and(|first| self.text_at(*first).is_some()) {
                         return true;
                     }
                     pending.extend(parts.last());
                 }
-                Kind::Text(_) | Kind::Class(_) | Kind::Repeat(_) => {}
+                ExprKind::Text(_) | ExprKind::Class(_) | ExprKind::Repeat(_) => {}
             }
         }
         false

@@ -75,11 +75,11 @@ pub(crate) struct Needles {
     /// The bytes of the set that JSON strings contain unchanged, each in all places of a word; one byte may be there twice.
     words: [u64; 2],
     /// What the set is made of.
-    kind: Kind,
+    kind: SetKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SetKind {
     /// One or two bytes.
     Few,
     /// One or two bytes, and those that JSON strings treat specially.
@@ -89,16 +89,16 @@ enum Kind {
 }
 
 impl Needles {
-    pub(crate) const NONE: Self = Self { set: ByteSet::EMPTY, words: [0; 2], kind: Kind::Other };
+    pub(crate) const NONE: Self = Self { set: ByteSet::EMPTY, words: [0; 2], kind: SetKind::Other };
 
     #[inline]
     pub(crate) fn of(set: ByteSet) -> Self {
         let json = set.union(ByteSet::JSON_TEXT) == set;
         let few = if json { set.without(ByteSet::JSON_TEXT) } else { set };
         let kind = match (few.count(), json) {
-            (1 | 2, false) => Kind::Few,
-            (0..=2, true) => Kind::FewAndJson,
-            _ => Kind::Other,
+            (1 | 2, false) => SetKind::Few,
+            (0..=2, true) => SetKind::FewAndJson,
+            _ => SetKind::Other,
         };
         let [first, last] = [few.first().unwrap_or(b'"'), few.last().unwrap_or(b'"')];
         Self { set, words: [first, last].map(|byte| u64::from_le_bytes([byte; 8])), kind }
@@ -118,9 +118,9 @@ impl Needles {
     #[inline(always)]
     pub(crate) fn any(&self, bytes: &[u8]) -> bool {
         if let Some(word) = short_word(bytes)
-            && self.kind != Kind::Other
+            && self.kind != SetKind::Other
         {
-            let json = if self.kind == Kind::FewAndJson { special_bits(word, b'"') } else { 0 };
+            let json = if self.kind == SetKind::FewAndJson { special_bits(word, b'"') } else { 0 };
             return json | ((below(word ^ self.words[0], 1) | below(word ^ self.words[1], 1)) & HIGH) != 0;
         }
         bytes.iter().fold(false, |found, &byte| found | self.set.has(byte))

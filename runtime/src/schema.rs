@@ -18,7 +18,7 @@ mod walk;
 
 pub(crate) use arguments::Arguments;
 pub use arguments::{declared, type_of};
-pub use document::{Document, Part, Parts, Reference, Role, reference_keyword};
+pub use document::{Document, Reference, Role, Subschema, Subschemas, reference_keyword};
 pub use limits::{MAX_DEPTH, MAX_SCHEMAS};
 pub use members::{member, members};
 pub use merge::{Unmerged, is_shaped_beyond_its_reference, merged};

@@ -2,10 +2,10 @@
 //! states. Formats whose headers have many parts have hundreds of such markers.
 
 use crate::small::{self, Map, Set};
-use crate::{Builder, Expr, Kind, RuleId};
+use crate::{Builder, Expr, ExprKind, RuleId};
 
-/// What follows each stop of a text, in one place: the numbers of expressions.
-type Place = Map<usize, Vec<usize>>;
+/// What follows each stop of a text where the text is used once: the numbers of expressions.
+type Continuations = Map<usize, Vec<usize>>;
 
 /// The stops of all texts, in groups.
 #[derive(Default)]
@@ -22,15 +22,15 @@ impl Groups {
         let order = builder.needed(root, |rule| rule.text.is_some());
         let rules = order.iter().filter_map(|id| builder.get(*id));
         let exprs = rules.filter(|rule| rule.text.is_none()).filter_map(|rule| rule.expr).chain([root]);
-        let mut finder = Finder { builder, known: Map::new(), places: Map::new() };
+        let mut finder = Finder { builder, known: Map::new(), uses: Map::new() };
         exprs.for_each(|expr| finder.visit(expr));
         let mut groups = Self::default();
-        for (text, places) in finder.places.into_entries() {
-            let mut stops: Vec<usize> = places.iter().flat_map(|place| place.keys().copied()).collect();
+        for (text, uses) in finder.uses.into_entries() {
+            let mut stops: Vec<usize> = uses.iter().flat_map(|next| next.keys().copied()).collect();
             small::sort_and_dedup(&mut stops);
             let mut firsts: Map<Vec<Option<&Vec<usize>>>, usize> = Map::new();
             for stop in stops {
-                let follows = places.iter().map(|place| place.get(&stop)).collect();
+                let follows = uses.iter().map(|next| next.get(&stop)).collect();
                 let first = *firsts.get_or_insert_with(follows, || stop);
                 groups.first.insert((text, stop), first);
             }
@@ -67,17 +67,17 @@ struct Finder<'b> {
     builder: &'b Builder,
     /// Numbers of what follows texts.
     known: Map<Vec<Expr>, usize>,
-    places: Map<usize, Vec<Place>>,
+    uses: Map<usize, Vec<Continuations>>,
 }
 
 impl Finder<'_> {
     fn visit(&mut self, expr: Expr) {
-        let mut here: Map<usize, Place> = Map::new();
+        let mut here: Map<usize, Continuations> = Map::new();
         for one in self.builder.alternatives(expr).iter() {
             let parts = self.builder.parts(*one);
             for (at, part) in parts.iter().enumerate() {
                 match self.builder.kind(*part) {
-                    Kind::Rule(rule) if at == 0 => {
+                    ExprKind::Rule(rule) if at == 0 => {
                         let part = self.builder.get(rule).and_then(|rule| rule.text);
                         if let Some((text, stop)) = part.and_then(|part| Some((part.text, part.stop?))) {
                             let rest = self.number(&parts[1..]);
@@ -86,16 +86,16 @@ impl Finder<'_> {
                                 .push(rest);
                         }
                     }
-                    // A text inside a sequence: a place of its own.
-                    Kind::Rule(_) | Kind::Choice(_) | Kind::Sequence(_) => self.visit(*part),
-                    Kind::Repeat(this) => self.visit(this.body),
-                    Kind::Text(_) | Kind::Class(_) => {}
+                    // A text inside a sequence: a use of its own.
+                    ExprKind::Rule(_) | ExprKind::Choice(_) | ExprKind::Sequence(_) => self.visit(*part),
+                    ExprKind::Repeat(this) => self.visit(this.body),
+                    ExprKind::Text(_) | ExprKind::Class(_) => {}
                 }
             }
         }
-        for (text, mut place) in here.into_entries() {
-            place.values_mut().for_each(small::sort_and_dedup);
-            self.places.get_or_insert_with(text, Vec::new).push(place);
+        for (text, mut continuations) in here.into_entries() {
+            continuations.values_mut().for_each(small::sort_and_dedup);
+            self.uses.get_or_insert_with(text, Vec::new).push(continuations);
         }
     }
 

@@ -2,7 +2,7 @@
 //! never the beginning of another one, so that a lexer can read each as one piece, whatever else may come.
 
 use crate::small::Map;
-use crate::{Builder, Class, Expr, Kind, RuleId};
+use crate::{Builder, Class, Expr, ExprKind, RuleId};
 
 /// How far a quoted string is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,27 +115,27 @@ impl Effects {
         let depth = depth.checked_sub(1)?;
         match builder.kind(expr) {
             // A terminal cannot contain a token.
-            Kind::Text(text) if text.chars().any(|char| builder.tokens().of(char).is_some()) => None,
-            Kind::Text(text) => {
+            ExprKind::Text(text) if text.chars().any(|char| builder.tokens().of(char).is_some()) => None,
+            ExprKind::Text(text) => {
                 Some(Effect::of(|at| text.chars().fold(Places::only(at), |places, char| places.read(char))))
             }
-            Kind::Class(class) => Some(of_class(&class)),
-            Kind::Rule(rule) => self.of_rule(builder, rule, depth),
-            Kind::Sequence(parts) => {
+            ExprKind::Class(class) => Some(of_class(&class)),
+            ExprKind::Rule(rule) => self.of_rule(builder, rule, depth),
+            ExprKind::Sequence(parts) => {
                 let mut effect = Effect::nothing_read();
                 for part in parts.iter() {
                     effect = effect.then(&self.within(builder, *part, depth)?);
                 }
                 Some(effect)
             }
-            Kind::Choice(parts) => {
+            ExprKind::Choice(parts) => {
                 let mut effect = Effect::of(|_| Places(0));
                 for part in parts.iter() {
                     effect = effect.or(&self.within(builder, *part, depth)?);
                 }
                 Some(effect)
             }
-            Kind::Repeat(this) => {
+            ExprKind::Repeat(this) => {
                 let once = self.within(builder, this.body, depth)?;
                 // Any number of times: at least what is repeated, and mostly the same.
                 let mut many = Effect::nothing_read();

@@ -2,12 +2,12 @@
 
 use super::error::Cause;
 use super::escape::{common, hex, number, property};
-use super::tree::{Item, Place};
+use super::tree::{Assertion, Item};
 
 /// How regular expressions are written. A type and not a value, so that nothing is linked of a dialect that is not read.
 pub trait Dialect {
     /// What `$` asks for.
-    const DOLLAR: Place;
+    const DOLLAR: Assertion;
 
     /// The maximum of a number of repetitions.
     const MOST_REPEATS: u32;
@@ -37,7 +37,7 @@ pub enum Ecma {}
 pub enum Python {}
 
 impl Dialect for Ecma {
-    const DOLLAR: Place = Place::End;
+    const DOLLAR: Assertion = Assertion::End;
     const MOST_REPEATS: u32 = u32::MAX;
     const IS_PYTHON: bool = false;
     const HAS_EMPTY_SETS: bool = true;
@@ -73,7 +73,7 @@ fn unicode(rest: &str) -> Result<(Item, usize), Cause> {
 }
 
 impl Dialect for Python {
-    const DOLLAR: Place = Place::LastLine;
+    const DOLLAR: Assertion = Assertion::LastLine;
     const MOST_REPEATS: u32 = 1000;
     const IS_PYTHON: bool = true;
     const HAS_EMPTY_SETS: bool = false;

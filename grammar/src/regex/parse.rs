@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::dialect::Dialect;
 use super::error::{Cause, SyntaxError};
-use super::tree::{Greed, Item, Node, Place, Set};
+use super::tree::{Assertion, Greed, Item, Node, Set};
 
 /// The maximum depth of groups.
 const DEEPEST: u32 = 40;
@@ -127,8 +127,8 @@ impl<'p, D: Dialect> Parser<'p, D> {
         let Some(next) = self.next() else { return wrong(at, "the pattern ends too early") };
         Ok(match next {
             '.' => Node::Any,
-            '^' => Node::Place(Place::Start),
-            '$' => Node::Place(D::DOLLAR),
+            '^' => Node::Assertion(Assertion::Start),
+            '$' => Node::Assertion(D::DOLLAR),
             '(' => return self.group(at),
             '[' => Node::Set(self.set(at)?),
             '\\' => return self.escape(at),
@@ -229,7 +229,7 @@ impl<'p, D: Dialect> Parser<'p, D> {
     fn repeated(&mut self, part: Node) -> Parsed {
         let at = self.at();
         let Some((least, most)) = self.quantifier()? else { return Ok(part) };
-        if matches!(part, Node::Place(_) | Node::Look { .. }) {
+        if matches!(part, Node::Assertion(_) | Node::Look { .. }) {
             return wrong(at, "repeating a condition is not supported");
         }
         let greed = if self.take("?") {
@@ -325,11 +325,11 @@ impl<'p, D: Dialect> Parser<'p, D> {
 
     /// The escape whose backslash, at `at`, is taken.
     fn escape(&mut self, at: usize) -> Parsed {
-        let place = match self.peek() {
-            Some('b') => Place::WordEdge,
-            Some('B') => Place::NoWordEdge,
-            Some('A') if D::IS_PYTHON => Place::Start,
-            Some('Z' | 'z') if D::IS_PYTHON => Place::End,
+        let assertion = match self.peek() {
+            Some('b') => Assertion::WordEdge,
+            Some('B') => Assertion::NoWordEdge,
+            Some('A') if D::IS_PYTHON => Assertion::Start,
+            Some('Z' | 'z') if D::IS_PYTHON => Assertion::End,
             Some('1'..='9') if D::IS_PYTHON => return wrong(at, "a reference to a group is not supported"),
             Some(group @ ('1'..='9' | 'k')) if !D::IS_PYTHON => {
                 self.next();
@@ -343,7 +343,7 @@ impl<'p, D: Dialect> Parser<'p, D> {
             }
         };
         self.next();
-        Ok(Node::Place(place))
+        Ok(Node::Assertion(assertion))
     }
 
     /// The characters of an escape whose backslash, at `at`, is taken. Places and references are not read here.

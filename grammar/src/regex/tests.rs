@@ -107,7 +107,7 @@ fn what_a_pattern_means() {
     both(
         r"^.\b|",
         Node::Choice(vec![
-            Node::Sequence(vec![Node::Place(Place::Start), Node::Any, Node::Place(Place::WordEdge)]),
+            Node::Sequence(vec![Node::Assertion(Assertion::Start), Node::Any, Node::Assertion(Assertion::WordEdge)]),
             Node::Sequence(Vec::new()),
         ]),
     );
@@ -125,8 +125,8 @@ fn what_a_pattern_means() {
         ),
     );
     both(r"\P{Lu}", set(false, &[Item::NotProperty("Lu".to_owned())]));
-    assert_eq!(parse::<Ecma>("$"), Ok(Node::Place(Place::End)));
-    assert_eq!(parse::<Python>("$"), Ok(Node::Place(Place::LastLine)));
+    assert_eq!(parse::<Ecma>("$"), Ok(Node::Assertion(Assertion::End)));
+    assert_eq!(parse::<Python>("$"), Ok(Node::Assertion(Assertion::LastLine)));
     assert_eq!(parse::<Ecma>("a{,3}"), Ok(Node::text("a{,3}")));
     assert_eq!(parse::<Python>("a{,3}"), Ok(repeat(0, Some(3), Greed::Greedy)));
     assert_eq!(parse::<Python>("a{3}+"), Ok(repeat(3, Some(3), Greed::Possessive)));

@@ -9,8 +9,8 @@ pub enum Node {
     Any,
     /// One character of a set.
     Set(Set),
-    /// A place in the text.
-    Place(Place),
+    /// A condition on the place in the text.
+    Assertion(Assertion),
     /// Parts that follow each other; none for nothing. A group that captures nothing is a sequence of one part.
     Sequence(Vec<Node>),
     /// The first of these that leads to a match.
@@ -45,9 +45,9 @@ pub enum Node {
     IgnoreCase(Box<Node>),
 }
 
-/// A place in the text.
+/// A condition on the place in the text. It takes no characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Assertion {
     /// The start of the text: `^`, Python's `\A`.
     Start,
     /// The end of the text, or before the newline at its end: Python's `$`.
@@ -122,7 +122,7 @@ impl Node {
     /// The parts that it is made of.
     pub fn parts(&self) -> &[Self] {
         match self {
-            Self::Char(_) | Self::Any | Self::Set(_) | Self::Place(_) | Self::Same(_) => &[],
+            Self::Char(_) | Self::Any | Self::Set(_) | Self::Assertion(_) | Self::Same(_) => &[],
             Self::Sequence(parts) | Self::Choice(parts) => parts,
             Self::Capture(_, part)
             | Self::Repeat { part, .. }

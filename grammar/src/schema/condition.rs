@@ -13,7 +13,7 @@ pub(super) enum Condition<'s> {
     Not(&'s Value),
     /// The value has one of these types.
     Types(u8),
-    /// The value is none of these.
+    /// The value is not one of these.
     NoneOf(&'s [Value]),
     /// If the value is an object, it has this property.
     Require(&'s str),

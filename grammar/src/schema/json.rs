@@ -157,7 +157,7 @@ pub(super) fn any_key(builder: &mut Builder) -> Expr {
     once(builder, "key", key).into()
 }
 
-/// A key that is none of these, for a syntax other than JSON.
+/// A key that is not one of these, for a syntax other than JSON.
 pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
     /// The maximum length of such a key.
     const LONGEST: u32 = 64;
@@ -168,7 +168,7 @@ pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
             if !known.contains(&"") {
                 alternatives.push(Expr::EMPTY);
             }
-            // A key of several words is none of these if they are single words.
+            // A key of several words is not one of these if they are single words.
             if !known.iter().any(|name| name.contains(char::is_whitespace)) {
                 let (first, others) = (builder.class(first), builder.class(others));
                 let word = another_word(builder, others);

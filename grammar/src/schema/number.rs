@@ -11,7 +11,7 @@ use super::constraints::Constraints;
 use super::{Outcome, Schemas, impossible, json};
 use crate::small::List as _;
 
-/// At most so many multiples are listed.
+/// The maximum number of multiples that are listed.
 const LISTED: i128 = 300;
 
 impl<'s> Schemas<'s, '_> {

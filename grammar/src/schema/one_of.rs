@@ -2,7 +2,7 @@
 //! express.
 
 use serde_json::{Map, Value};
-use unjinja_runtime::schema::Part;
+use unjinja_runtime::schema::Subschema;
 
 use super::Schemas;
 use super::check::may_be_equal;
@@ -28,7 +28,7 @@ impl<'s> Schemas<'s, '_> {
     fn mark(&mut self, types: u8, schema: &'s Value) -> Mark<'s> {
         let types = if schema == &Value::Bool(false) { 0 } else { types };
         let mut mark = Mark { types, values: None, properties: Vec::new() };
-        for Part { schema: keywords, .. } in self.document().conjuncts(schema).take(READ) {
+        for Subschema { schema: keywords, .. } in self.document().conjuncts(schema).take(READ) {
             mark.types &= small::member(keywords, "type").and_then(types_of).unwrap_or(ANY);
             mark.values = mark.values.or(constants(keywords));
             if let (Some(Value::Array(required)), Some(Value::Object(properties))) =

@@ -18,8 +18,8 @@ use node::{Node, Why, anchored};
 
 /// The maximum length of an expression.
 const LENGTH: usize = 10_000;
-/// An expression with anchors is divided into at most so many alternatives.
-const PARTS: usize = 64;
+/// The maximum number of branches of an expression with anchors.
+const BRANCHES: usize = 64;
 /// The maximum number of steps to test a text.
 const STEPS: usize = 100_000;
 
@@ -27,11 +27,11 @@ const STEPS: usize = 100_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Regex {
     /// The alternatives. Anchors occur only at their ends, and are the two flags.
-    parts: Vec<Part>,
+    branches: Vec<RegexBranch>,
 }
 
 #[derive(Clone, Debug)]
-struct Part {
+struct RegexBranch {
     at_start: bool,
     node: Node,
     at_end: bool,
@@ -43,29 +43,32 @@ impl Regex {
             return Err("the expression is too long");
         }
         let node = Node::parse(source)?;
-        let mut parts = Vec::new();
-        divide(node, false, false, &mut parts)?;
-        Ok(Self { parts })
+        let mut branches = Vec::new();
+        divide(node, false, false, &mut branches)?;
+        Ok(Self { branches })
     }
 
     /// The expression that matches every text.
     pub fn anything() -> Self {
-        Self { parts: vec![Part { at_start: false, node: Node::Sequence(Vec::new()), at_end: false }] }
+        Self { branches: vec![RegexBranch { at_start: false, node: Node::Sequence(Vec::new()), at_end: false }] }
     }
 
     /// Whether it is [`anything`](Self::anything).
     pub fn is_anything(&self) -> bool {
-        matches!(self.parts.as_slice(), [Part { at_start: false, node: Node::Sequence(nodes), at_end: false }] if nodes.is_empty())
+        matches!(
+            self.branches.as_slice(),
+            [RegexBranch { at_start: false, node: Node::Sequence(nodes), at_end: false }] if nodes.is_empty()
+        )
     }
 
     /// Whether it matches anywhere in a text. `None` if that takes too many steps.
     pub fn matches(&self, text: &str) -> Option<bool> {
         let text: Vec<char> = text.chars().list();
         let mut steps = STEPS;
-        for part in &self.parts {
-            for from in 0..=if part.at_start { 0 } else { text.len() } {
-                let ends = ends(&part.node, &text, vec![from], &mut steps)?;
-                if ends.iter().any(|&end| !part.at_end || end == text.len()) {
+        for branch in &self.branches {
+            for from in 0..=if branch.at_start { 0 } else { text.len() } {
+                let ends = ends(&branch.node, &text, vec![from], &mut steps)?;
+                if ends.iter().any(|&end| !branch.at_end || end == text.len()) {
                     return Some(true);
                 }
             }
@@ -79,9 +82,9 @@ impl Regex {
             return Some(true);
         }
         let mut known = true;
-        self.parts.retain_mut(|part| {
-            let (min, mut max) = part.node.length();
-            if !(part.at_start && part.at_end) {
+        self.branches.retain_mut(|branch| {
+            let (min, mut max) = branch.node.length();
+            if !(branch.at_start && branch.at_end) {
                 max = None;
             }
             if min >= u64::from(length.min)
@@ -94,12 +97,12 @@ impl Regex {
             {
                 return false;
             }
-            if !(part.at_start && part.at_end) {
+            if !(branch.at_start && branch.at_end) {
                 known = false;
                 return true;
             }
             // One repeated class can be limited, also between parts of fixed length.
-            let nodes = match &mut part.node {
+            let nodes = match &mut branch.node {
                 Node::Sequence(nodes) => nodes.as_mut_slice(),
                 node => std::slice::from_mut(node),
             };
@@ -120,20 +123,20 @@ impl Regex {
             known = false;
             true
         });
-        if self.parts.is_empty() { Some(false) } else { known.then_some(true) }
+        if self.branches.is_empty() { Some(false) } else { known.then_some(true) }
     }
 
     /// The strings that match, without their quotes.
     pub fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {
         let mut alternatives = Vec::new();
-        for part in &self.parts {
+        for branch in &self.branches {
             let any = |builder: &mut Builder| {
                 let character = json::character(builder);
                 builder.many(character)
             };
-            let before = if part.at_start { Expr::EMPTY } else { any(builder) };
-            let after = if part.at_end { Expr::EMPTY } else { any(builder) };
-            let inside = part.node.write(builder, hint)?;
+            let before = if branch.at_start { Expr::EMPTY } else { any(builder) };
+            let after = if branch.at_end { Expr::EMPTY } else { any(builder) };
+            let inside = branch.node.write(builder, hint)?;
             alternatives.push(builder.sequence(&[before, inside, after]));
         }
         Ok(builder.choice(&alternatives))
@@ -184,14 +187,14 @@ fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Opti
 }
 
 /// Divides an expression into alternatives with anchors only at their ends.
-fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Result<(), Why> {
+fn divide(node: Node, at_start: bool, at_end: bool, branches: &mut Vec<RegexBranch>) -> Result<(), Why> {
     const WHY: Why = "an anchor is at a place where a grammar cannot express it";
-    if parts.len() >= PARTS {
+    if branches.len() >= BRANCHES {
         return Err(WHY);
     }
     let mut nodes = match node {
         Node::Choice(nodes) if nodes.iter().any(anchored) => {
-            return nodes.into_iter().try_for_each(|node| divide(node, at_start, at_end, parts));
+            return nodes.into_iter().try_for_each(|node| divide(node, at_start, at_end, branches));
         }
         Node::Sequence(nodes) => nodes,
         node => vec![node],
@@ -215,12 +218,12 @@ fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Re
                         let mut all = nodes.clone();
                         let inner = if let Node::Sequence(inner) = node { inner } else { vec![node] };
                         all.splice(at..at, inner);
-                        divide(Node::Sequence(all), at_start, at_end, parts)
+                        divide(Node::Sequence(all), at_start, at_end, branches)
                     });
                 }
                 Node::Sequence(inner) => {
                     nodes.splice(at..at, inner);
-                    return divide(Node::Sequence(nodes), at_start, at_end, parts);
+                    return divide(Node::Sequence(nodes), at_start, at_end, branches);
                 }
                 _ => return Err(WHY),
             }
@@ -229,7 +232,7 @@ fn divide(node: Node, at_start: bool, at_end: bool, parts: &mut Vec<Part>) -> Re
     if nodes.iter().any(anchored) {
         return Err(WHY);
     }
-    parts.push(Part { at_start, node: Node::Sequence(nodes), at_end });
+    branches.push(RegexBranch { at_start, node: Node::Sequence(nodes), at_end });
     Ok(())
 }
 

@@ -173,7 +173,7 @@ pub(crate) fn raw_string<'s>(
     rule.into()
 }
 
-/// A string, in quotes, that is none of these.
+/// A string, in quotes, that is not one of these.
 pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&str>) -> Expr {
     if *builder.syntax() != Syntax::Json {
         return json::other_key(builder, &names);

@@ -8,7 +8,7 @@ use unjinja_runtime::Types;
 use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, Nesting, StateId};
 use unjinja_runtime::schema::{Document, MAX_DEPTH, MAX_SCHEMAS};
 
-use super::{Call, NodeKey, Offered, Position, Turn, is_canonical, is_irrelevant, spaced_before};
+use super::{Call, NodeKey, Offered, Position, TurnRules, is_canonical, is_irrelevant, spaced_before};
 use crate::counted::lost as lost_of;
 use crate::graph::{Alternative, NodeId, Piece};
 use crate::small::{self, List as _, json_text};
@@ -30,7 +30,7 @@ enum Argument<'t> {
     Property(usize, &'t Property),
 }
 
-impl<'a> Turn<'a> {
+impl<'a> TurnRules<'a> {
     pub(super) fn argument_name(&mut self, at: Position) -> Vec<Alternative> {
         let Call::Tool(number, written) = at.call else {
             let any = ToolRules::any();
@@ -489,7 +489,8 @@ fn may_be(property: &Property, types: Types) -> bool {
 
 /// Whether a string has a format and no other limit. Those others cannot be expressed for raw text.
 fn has_format(document: Document<'_, '_>, schema: &Value) -> bool {
-    let has = |keyword: &str| document.conjuncts(schema).any(|part| small::member(part.schema, keyword).is_some());
+    let has =
+        |keyword: &str| document.conjuncts(schema).any(|subschema| small::member(subschema.schema, keyword).is_some());
     has("format") && !has("pattern") && !has("minLength") && !has("maxLength")
 }
 
@@ -497,9 +498,9 @@ fn has_format(document: Document<'_, '_>, schema: &Value) -> bool {
 /// and values are looked at.
 fn listed(document: Document<'_, '_>, schema: &Value, depth: usize, left: &mut usize) -> Option<Vec<Value>> {
     let depth = depth.checked_sub(1)?;
-    for part in document.conjuncts(schema) {
+    for subschema in document.conjuncts(schema) {
         *left = left.checked_sub(1)?;
-        let has = |keyword| small::member(part.schema, keyword);
+        let has = |keyword| small::member(subschema.schema, keyword);
         if let Some(value) = has("const") {
             return Some(vec![value.clone()]);
         }

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi_3::CallShape;
 
-use super::{Call, Offered, Turn};
+use super::{Call, Offered, TurnRules};
 use crate::Expr;
 use crate::small::List as _;
 use crate::syntax::Syntax;
 
-impl Turn<'_> {
+impl TurnRules<'_> {
     /// All arguments of a call as one object.
     pub(super) fn whole_arguments(&mut self, call: Call, python: bool) -> Option<Expr> {
         let syntax = if python { Syntax::Python } else { Syntax::Json };
@@ -60,7 +60,7 @@ impl Turn<'_> {
     /// Arguments as the template writes them: an object, or its text in a string.
     fn as_written(&mut self, shape: &CallShape, arguments: Expr) -> Expr {
         match shape.args_as_text {
-            true => (self.limits.parts.as_text)(self, arguments),
+            true => (self.limits.makers.as_text)(self, arguments),
             false => arguments,
         }
     }

@@ -3,11 +3,11 @@
 
 use unjinja_runtime::abi_3::{Action, Hole, Marker, State, Transition};
 
-use super::{Alternative, Exit, Piece, Position, Turn, is_irrelevant};
+use super::{Alternative, Exit, Piece, Position, TurnRules, is_irrelevant};
 use crate::Expr;
 use crate::small::List as _;
 
-impl<'a> Turn<'a> {
+impl<'a> TurnRules<'a> {
     /// The alternatives of a state in which only markers may come.
     pub(super) fn markers(&mut self, at: Position, node: &'a State) -> Vec<Alternative> {
         let is_text =

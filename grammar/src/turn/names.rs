@@ -2,13 +2,13 @@
 
 use unjinja_runtime::abi_3::{Action, Hole, Marker, StateId, Transition};
 
-use super::{Alternative, Call, Offered, Piece, Position, Turn, spaced_before};
+use super::{Alternative, Call, Offered, Piece, Position, TurnRules, spaced_before};
 use crate::small::List as _;
 use crate::tool_rules::Written;
 use crate::values::NAME;
 use crate::{Class, Expr};
 
-impl<'a> Turn<'a> {
+impl<'a> TurnRules<'a> {
     /// Any name, and the markers after it.
     pub(crate) fn any_name(&mut self, at: Position) -> Vec<Alternative> {
         let call = if self.state(at.state).hole == Some(Hole::Name) { Call::Any } else { at.call };

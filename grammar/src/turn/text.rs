@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use unjinja_runtime::abi_3::{Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
-use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, Turn, spaced_before};
+use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, TurnRules, spaced_before};
 use crate::counted::{Between, Counted, counted};
 use crate::free_text::FreeText;
 use crate::schema::Count;
@@ -13,7 +13,7 @@ use crate::small::List as _;
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
 
-impl Turn<'_> {
+impl TurnRules<'_> {
     /// The automaton of the text at a position.
     pub(super) fn table(&mut self, key: NodeKey) -> Rc<Table> {
         let key = match key {

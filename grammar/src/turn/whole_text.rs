@@ -2,11 +2,11 @@
 
 use unjinja_runtime::abi_3::{Action, Hole, Marker, Transition};
 
-use super::{Alternative, NodeKey, Offered, Piece, Texts, Turn};
+use super::{Alternative, NodeKey, Offered, Piece, Texts, TurnRules};
 use crate::free_text::TextPart;
 use crate::small::{self, List, json_text};
 
-impl Turn<'_> {
+impl TurnRules<'_> {
     /// The alternatives of a free text: up to each of its markers, and to the end of the turn.
     pub(crate) fn whole_text(&mut self, key: NodeKey) -> Vec<Alternative> {
         let table = self.table(key);

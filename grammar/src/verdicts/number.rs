@@ -10,7 +10,7 @@ const KEPT: usize = 96;
 const HIGHEST: i64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
+enum NumberPart {
     #[default]
     Whole,
     Fraction,
@@ -28,7 +28,7 @@ pub(super) struct Number {
     /// How many of them there are up to the last one that is not zero.
     significant: i64,
     point: i64,
-    part: Part,
+    part: NumberPart,
     exponent: i64,
     exponent_negative: bool,
 }
@@ -43,25 +43,25 @@ impl Number {
 
     pub(super) fn push(&mut self, byte: u8) {
         match byte {
-            b'-' if self.part == Part::Exponent => self.exponent_negative = true,
+            b'-' if self.part == NumberPart::Exponent => self.exponent_negative = true,
             b'-' => self.negative = true,
-            b'.' => self.part = Part::Fraction,
-            b'e' | b'E' => self.part = Part::Exponent,
+            b'.' => self.part = NumberPart::Fraction,
+            b'e' | b'E' => self.part = NumberPart::Exponent,
             b'0'..=b'9' => self.digit(byte),
             _ => {}
         }
     }
 
     fn digit(&mut self, byte: u8) {
-        if self.part == Part::Exponent {
+        if self.part == NumberPart::Exponent {
             self.exponent = (self.exponent * 10 + i64::from(byte - b'0')).min(HIGHEST);
             return;
         }
         if self.count == 0 && byte == b'0' {
-            self.point -= i64::from(self.part == Part::Fraction);
+            self.point -= i64::from(self.part == NumberPart::Fraction);
             return;
         }
-        self.point += i64::from(self.part == Part::Whole);
+        self.point += i64::from(self.part == NumberPart::Whole);
         self.count += 1;
         if byte != b'0' {
             self.significant = self.count;
@@ -73,7 +73,7 @@ impl Number {
 
     /// The last digit, and its place among the digits that count. `None` if none was read yet.
     pub(super) fn last(&self) -> Option<(usize, u8)> {
-        (self.part != Part::Exponent).then_some(())?;
+        (self.part != NumberPart::Exponent).then_some(())?;
         let at = self.digits.len().checked_sub(1)?;
         Some((at, self.digits[at]))
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// A call that cannot fit its tool any more, however it goes on.
+/// A call that cannot fit its tool any more, however it continues.
 ///
 /// Under serde it is `{"kind": "wrong_type", "call": 0, "tool": "get_weather", "path": "/days", "expected": "an integer",
 /// "found": "a string"}`.
@@ -49,7 +49,7 @@ pub enum VerdictKind {
     Malformed,
     /// The value has a type that the schema does not allow.
     WrongType,
-    /// The value is none of those that the schema lists, or one that it excludes.
+    /// The value is not one of those that the schema lists, or one that it excludes.
     NotListed,
     /// The number is too low or too high.
     OutOfRange,

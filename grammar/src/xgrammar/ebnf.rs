@@ -10,7 +10,7 @@ use std::fmt::Write;
 use crate::free_text::{FreeText, TextPart};
 use crate::small::{Map, Set};
 use crate::special_tokens::Tokens;
-use crate::{Builder, Class, Expr, Kind, Repeat, Rule, RuleId, SpecialToken, write};
+use crate::{Builder, Class, Expr, ExprKind, Repeat, Rule, RuleId, SpecialToken, write};
 
 /// The grammar of an expression: the rule `root`, and the rules that it needs.
 pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
@@ -113,18 +113,18 @@ impl Writer<'_> {
     /// Writes an expression; as one item, in parentheses where they are needed.
     fn expr(&mut self, expr: Expr, item: bool) {
         match self.builder.kind(expr) {
-            Kind::Text(text) => self.text_with_tokens(&text, item),
-            Kind::Class(class) => self.class_or_tokens(&class),
-            Kind::Rule(rule) => {
+            ExprKind::Text(text) => self.text_with_tokens(&text, item),
+            ExprKind::Class(class) => self.class_or_tokens(&class),
+            ExprKind::Rule(rule) => {
                 let name = self.name(rule).to_owned();
                 self.out.push_str(&name);
             }
-            Kind::Sequence(parts) if parts.is_empty() => self.literal(""),
-            Kind::Choice(parts) if parts.is_empty() => self.nothing(),
-            Kind::Sequence(parts) => self.list(&parts, " ", item),
-            Kind::Choice(parts) => self.list(&parts, " | ", item),
-            Kind::Repeat(Repeat { body, min, max }) => {
-                let nested = matches!(self.builder.kind(body), Kind::Repeat(_));
+            ExprKind::Sequence(parts) if parts.is_empty() => self.literal(""),
+            ExprKind::Choice(parts) if parts.is_empty() => self.nothing(),
+            ExprKind::Sequence(parts) => self.list(&parts, " ", item),
+            ExprKind::Choice(parts) => self.list(&parts, " | ", item),
+            ExprKind::Repeat(Repeat { body, min, max }) => {
+                let nested = matches!(self.builder.kind(body), ExprKind::Repeat(_));
                 self.out.push_str(if nested { "(" } else { "" });
                 self.expr(body, true);
                 self.out.push_str(if nested { ")" } else { "" });
@@ -139,7 +139,8 @@ impl Writer<'_> {
             if number > 0 {
                 self.out.push_str(between);
             }
-            let bare = between != " " && matches!(self.builder.kind(*part), Kind::Sequence(parts) if parts.len() > 1);
+            let bare =
+                between != " " && matches!(self.builder.kind(*part), ExprKind::Sequence(parts) if parts.len() > 1);
             self.expr(*part, !bare);
         }
         self.out.push_str(if item { ")" } else { "" });

@@ -47,8 +47,8 @@ pub(super) enum Begin {
 }
 
 impl Format {
-    /// Whether the engine takes this for text that may go on without end. It refuses that in a tag without an end, even if the
-    /// tag is the last thing of all; text that excludes something is fine.
+    /// Whether the engine takes this for text that may continue without end. It refuses that in a tag without an end, even if
+    /// the tag is the last thing of all; text that excludes something is fine.
     pub(super) fn is_endless(&self) -> bool {
         match self {
             Self::AnyText(excludes) => excludes.is_empty(),

@@ -98,7 +98,7 @@ impl Cursor {
     pub(super) fn until(&mut self, input: &Input<'_>, markers: &Markers, names: Names<'_>) -> Stretch {
         let from = self.pos;
         self.search.from = self.search.from.max(from);
-        self.search.place.begin = from;
+        self.search.context.begin = from;
         let (at, found) = match self.search.find(input.bytes, markers, names, input.last) {
             Candidate::Full { index, at } => (at, Some(index)),
             Candidate::Partial { at } => (at, None),
@@ -125,21 +125,21 @@ impl Cursor {
     /// Finds out up to where no text comes before a marker, but white space.
     #[inline]
     pub(super) fn find_lead(&mut self, input: &Input<'_>) {
-        let Searcher { place, work, .. } = &mut self.search;
-        place.lead_end = 0;
-        if !place.in_text {
+        let Searcher { context, work, .. } = &mut self.search;
+        context.lead_end = 0;
+        if !context.in_text {
             let text = &input.bytes[self.pos..];
             let space = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             work.add(space);
-            place.lead_end = self.pos + space + 1;
+            context.lead_end = self.pos + space + 1;
         }
     }
 
     /// Text was read that is no marker.
     #[inline]
     pub(super) fn read_text(&mut self, text: &[u8]) {
-        let place = &mut self.search.place;
-        place.in_text = place.in_text || !text.trim_ascii_start().is_empty();
+        let context = &mut self.search.context;
+        context.in_text = context.in_text || !text.trim_ascii_start().is_empty();
     }
 
     /// Takes one of `markers`, which must come next. White space may come before it; with `exact` only its own.
@@ -247,7 +247,7 @@ impl Cursor {
     pub(super) fn take(&mut self, marker: &Marker, at: usize, text_end: usize) {
         self.text_end = text_end;
         self.marker_at = at;
-        self.search.place.in_text = false;
+        self.search.context.in_text = false;
         self.turn_end = marker.confirm.is_end().then(|| self.turn_end.unwrap_or(text_end));
         self.pos = at;
         self.layout.clear();

@@ -53,7 +53,7 @@ impl<'a> Io<'a> {
         }
         // Until text was read, a marker may come that only leads.
         if stretch.all_read
-            && self.memory.cursor.search.place.in_text
+            && self.memory.cursor.search.context.in_text
             && let Some(channel) = self.memory.emitter.passes_unchanged(channel)
         {
             self.take_fast_path(|| FastPath::in_text(markers, channel));

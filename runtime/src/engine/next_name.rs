@@ -42,14 +42,14 @@ pub(super) struct NameProbe {
     which: usize,
     /// How many bytes were compared with it.
     read: usize,
-    part: Part,
+    stage: ProbeStage,
     /// Where the name begins, and later where it ends.
     from: usize,
 }
 
-/// The part of a name and its surroundings that is compared.
+/// What is compared: a name, or what is around it.
 #[derive(Clone, Copy, Debug)]
-enum Part {
+enum ProbeStage {
     /// What comes before the name, from this byte on.
     Before(usize),
     Space,
@@ -59,7 +59,7 @@ enum Part {
     After(usize),
 }
 
-impl Default for Part {
+impl Default for ProbeStage {
     fn default() -> Self {
         Self::Before(0)
     }
@@ -99,39 +99,39 @@ impl NameProbe {
             let &byte = after.get(self.read)?;
             let space = byte.is_ascii_whitespace() && self.read < self.from + CONFIRM_SPACE;
             let expected = |text: &str, at: usize| text.as_bytes().get(at).copied();
-            let (read, part) = match self.part {
-                Part::Before(at) => match expected(&next.before, at) {
-                    Some(expected) if expected == byte => (true, Part::Before(at + 1)),
+            let (read, stage) = match self.stage {
+                ProbeStage::Before(at) => match expected(&next.before, at) {
+                    Some(expected) if expected == byte => (true, ProbeStage::Before(at + 1)),
                     Some(_) => return Some(false),
-                    None => (false, Part::Space),
+                    None => (false, ProbeStage::Space),
                 },
-                Part::Space if space && !exact => (true, self.part),
-                Part::Space => {
+                ProbeStage::Space if space && !exact => (true, self.stage),
+                ProbeStage::Space => {
                     self.from = self.read;
-                    (false, Part::Name)
+                    (false, ProbeStage::Name)
                 }
-                Part::Name if ByteSet::NAME.has(byte) => {
+                ProbeStage::Name if ByteSet::NAME.has(byte) => {
                     if self.read - self.from >= MAX_NAME {
                         return Some(false);
                     }
-                    (true, self.part)
+                    (true, self.stage)
                 }
-                Part::Name => {
+                ProbeStage::Name => {
                     if self.read == self.from || !names.has(next.kind, &after[self.from..self.read]) {
                         return Some(false);
                     }
                     self.from = self.read;
-                    (false, Part::Gap)
+                    (false, ProbeStage::Gap)
                 }
-                Part::Gap if space && !matches!(byte, b'\n' | b'\r') => (true, self.part),
-                Part::Gap => (false, Part::After(0)),
-                Part::After(at) => match expected(&next.after, at) {
+                ProbeStage::Gap if space && !matches!(byte, b'\n' | b'\r') => (true, self.stage),
+                ProbeStage::Gap => (false, ProbeStage::After(0)),
+                ProbeStage::After(at) => match expected(&next.after, at) {
                     Some(expected) if expected == byte && at + 1 == next.after.len() => return Some(true),
-                    Some(expected) if expected == byte => (true, Part::After(at + 1)),
+                    Some(expected) if expected == byte => (true, ProbeStage::After(at + 1)),
                     _ => return Some(false),
                 },
             };
-            self.part = part;
+            self.stage = stage;
             if read {
                 self.read += 1;
                 work.add(1);

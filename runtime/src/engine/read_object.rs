@@ -12,7 +12,7 @@ use crate::byte_set::Begins;
 use crate::fast_paths;
 use crate::message::{DiagnosticKind, Event};
 use crate::program::{CallShape, Markers};
-use crate::readers::call_object::{Json, Part, Python, Syntax};
+use crate::readers::call_object::{CallProgress, Json, Python, Syntax};
 
 impl<'a> Io<'a> {
     /// Reads a call as one JSON object that holds name and arguments. The call is announced as soon as the name is known. If
@@ -55,13 +55,15 @@ impl<'a> Io<'a> {
             let object = &mut readers.object;
             // Text that is held back in case this is no call must not grow without bound.
             let limit = if object.named() { end } else { end.min(speculation.limit(pos)) };
-            let (part, count) = object.next::<S>(shape, &self.input.bytes[pos..limit], from - pos, &stops.begins);
+            let (progress, count) = object.next::<S>(shape, &self.input.bytes[pos..limit], from - pos, &stops.begins);
             let taken = pos + count;
             cursor.search.work.add(count);
-            let no_call = match part {
-                Part::More => limit < end,
-                Part::Mismatch => true,
-                Part::Name(head) => shape.strict && !self.is_offered(self.slice(pos, head.map(|head| head.name))),
+            let no_call = match progress {
+                CallProgress::More => limit < end,
+                CallProgress::Mismatch => true,
+                CallProgress::Name(head) => {
+                    shape.strict && !self.is_offered(self.slice(pos, head.map(|head| head.name)))
+                }
                 _ => false,
             };
             let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
@@ -72,10 +74,10 @@ impl<'a> Io<'a> {
             }
             cursor.pos = taken;
             from = from.max(taken);
-            match part {
-                Part::More | Part::Mismatch => break Found::Wait,
-                Part::Done => break Found::Done,
-                Part::Name(head) => {
+            match progress {
+                CallProgress::More | CallProgress::Mismatch => break Found::Wait,
+                CallProgress::Done => break Found::Done,
+                CallProgress::Name(head) => {
                     self.captured_id = self.slice(pos, head.and_then(|head| head.id));
                     self.announce_object(self.slice(pos, head.map(|head| head.name)));
                     if self.rest_at_once::<S>(shape, &stops.begins, end) {
@@ -83,15 +85,15 @@ impl<'a> Io<'a> {
                     }
                     from = from.max(self.memory.cursor.pos);
                 }
-                Part::Id => self.object_id(),
-                Part::Arguments(count) => {
+                CallProgress::Id => self.object_id(),
+                CallProgress::Arguments(count) => {
                     calls.pass_arguments(&self.input, taken - count, taken, emitter, self.sink);
                     if taken == end && !readers.object.is_done() {
                         break Found::Wait;
                     }
                 }
-                Part::Written => self.send_written(),
-                Part::Stop => match self.stop(stops) {
+                CallProgress::Written => self.send_written(),
+                CallProgress::Stop => match self.stop(stops) {
                     Stop::None => from = taken + 1,
                     Stop::Found(Found::Wait) => {
                         waiting = true;

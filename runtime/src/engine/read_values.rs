@@ -164,7 +164,7 @@ impl Io<'_> {
             let from = cursor.pos;
             let to = if end - from > PIECE { from + self.input.whole_characters(from, from + PIECE) } else { end };
             // Where special tokens are known, a text that spells the quote is not a quote.
-            let tokens = cursor.search.place.tokens.as_ref().filter(|tokens| tokens.knows(quote));
+            let tokens = cursor.search.context.tokens.as_ref().filter(|tokens| tokens.knows(quote));
             let (to, quote) = match tokens.map(|tokens| tokens.stretch(from)) {
                 Some((change, special)) => {
                     (change.map_or(to, |change| to.min(change)), if special { quote } else { "" })
@@ -214,7 +214,7 @@ impl Io<'_> {
             if to < end {
                 continue;
             }
-            if readers.quote.as_bytes() == quote.as_bytes() && cursor.search.place.tokens.is_none() {
+            if readers.quote.as_bytes() == quote.as_bytes() && cursor.search.context.tokens.is_none() {
                 self.take_fast_path_in_arguments(written, |call| FastPath::in_literal(call, fed.string_end, read));
             }
             return Found::Wait;

@@ -35,7 +35,7 @@ pub(super) enum Candidate {
 pub(super) struct Searcher {
     /// Before this offset no marker begins.
     pub(super) from: usize,
-    pub(super) place: Place,
+    pub(super) context: MarkerContext,
     /// The place where one may begin, as far as it was compared.
     probe: Option<Probe>,
     /// How many bytes were looked at; counted in test builds only.
@@ -44,7 +44,7 @@ pub(super) struct Searcher {
 
 /// What decides, besides the text of a marker, whether it may be somewhere.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct MarkerContext {
     /// Where the text begins that is searched. Only a marker after a line of it is on a line of its own.
     pub(super) begin: usize,
     /// Text other than white space was read before it, and no marker since.
@@ -55,7 +55,7 @@ pub(super) struct Place {
     pub(super) tokens: Option<Box<SpecialTokens>>,
 }
 
-impl Place {
+impl MarkerContext {
     /// Whether a marker whose core is at `at` may be there.
     #[inline]
     fn allows(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
@@ -96,7 +96,7 @@ impl Searcher {
     /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.from = self.from.saturating_sub(count);
-        if let Some(tokens) = &mut self.place.tokens {
+        if let Some(tokens) = &mut self.context.tokens {
             tokens.rebase(count);
         }
         if let Some(probe) = &mut self.probe {
@@ -169,7 +169,8 @@ impl Searcher {
     ) -> Candidate {
         if self.probe.as_ref().is_none_or(|probe| probe.at != at) {
             self.probe = None;
-            if let Some(index) = fast_paths::attempt(|| compare_at_once(text, &self.place, at, markers, &mut self.work))
+            if let Some(index) =
+                fast_paths::attempt(|| compare_at_once(text, &self.context, at, markers, &mut self.work))
             {
                 self.work.add(index.map_or(2, |index| markers.list()[index].core.len()));
                 return index.map_or(Candidate::None, |index| Candidate::Full { index, at });
@@ -189,7 +190,7 @@ impl Searcher {
         last: bool,
     ) -> Candidate {
         let mut probe = self.probe.take().unwrap_or_else(|| Probe::new(at, markers));
-        let verdict = probe.go_on(text, &self.place, markers, names, last, &mut self.work);
+        let verdict = probe.go_on(text, &self.context, markers, names, last, &mut self.work);
         if let Candidate::Partial { .. } = verdict {
             self.from = at;
             self.probe = Some(probe);
@@ -200,7 +201,13 @@ impl Searcher {
 
 /// A fast path: which marker begins at `at`, if any, given that all of it and all that confirms it is buffered. `None`
 /// if it is not.
-fn compare_at_once(text: &[u8], place: &Place, at: usize, markers: &Markers, work: &mut Work) -> Option<Option<usize>> {
+fn compare_at_once(
+    text: &[u8],
+    context: &MarkerContext,
+    at: usize,
+    markers: &Markers,
+    work: &mut Work,
+) -> Option<Option<usize>> {
     let rest = &text[at..];
     if rest.first().is_some_and(|&first| !markers.begins.firsts.has(first)) {
         return Some(None);
@@ -218,16 +225,16 @@ fn compare_at_once(text: &[u8], place: &Place, at: usize, markers: &Markers, wor
             [one] => one == first,
             [] => false,
         };
-        if !alike || !rest.starts_with(core) || !place.allows(marker, text, at) {
+        if !alike || !rest.starts_with(core) || !context.allows(marker, text, at) {
             continue;
         }
         if !marker.names.is_empty() {
             return None;
         }
-        if place.asks_for_mention(marker, at) && is_mention(*text.get(at + core.len())?) {
+        if context.asks_for_mention(marker, at) && is_mention(*text.get(at + core.len())?) {
             continue;
         }
-        if !confirmed_at_once(text, at + core.len(), &marker.confirm, place, work)? {
+        if !confirmed_at_once(text, at + core.len(), &marker.confirm, context, work)? {
             continue;
         }
         if best.is_none_or(|best| goes_before(index, best, markers.list())) {
@@ -238,7 +245,13 @@ fn compare_at_once(text: &[u8], place: &Place, at: usize, markers: &Markers, wor
 }
 
 /// Whether what follows a marker, from `from` on, confirms it. `None` if more text is needed to tell.
-fn confirmed_at_once(text: &[u8], from: usize, confirm: &Confirm, place: &Place, work: &mut Work) -> Option<bool> {
+fn confirmed_at_once(
+    text: &[u8],
+    from: usize,
+    confirm: &Confirm,
+    context: &MarkerContext,
+    work: &mut Work,
+) -> Option<bool> {
     let cores = match confirm {
         Confirm::Nothing => return Some(true),
         Confirm::Next(cores) | Confirm::End(cores) => &**cores,
@@ -255,7 +268,7 @@ fn confirmed_at_once(text: &[u8], from: usize, confirm: &Confirm, place: &Place,
     }
     let mut cut = false;
     for core in cores.iter().map(|core| core.as_bytes()).filter(|core| core.first() == rest.first()) {
-        if rest.starts_with(core) && place.has_tokens(core, from + space) {
+        if rest.starts_with(core) && context.has_tokens(core, from + space) {
             work.add(core.len() - 1);
             return Some(true);
         }
@@ -298,7 +311,7 @@ struct Confirming {
 /// What confirms a marker.
 struct Wanted<'m> {
     cores: &'m [Text],
-    place: &'m Place,
+    context: &'m MarkerContext,
     /// Where the text after the marker begins.
     from: usize,
 }
@@ -332,7 +345,7 @@ impl Probe {
     fn go_on(
         &mut self,
         text: &[u8],
-        place: &Place,
+        context: &MarkerContext,
         markers: &Markers,
         names: Names<'_>,
         last: bool,
@@ -345,14 +358,14 @@ impl Probe {
             let core = &list[index].core.as_bytes()[self.read..];
             let differs = core.iter().zip(rest).position(|(a, b)| a != b);
             compared = compared.max(differs.map_or(core.len().min(rest.len()), |at| at + 1));
-            if differs.is_some() || !place.fits(&list[index], text, self.at) {
+            if differs.is_some() || !context.fits(&list[index], text, self.at) {
                 continue;
             }
             if core.len() > rest.len() {
                 alive |= 1 << index;
-            } else if !place.allows(&list[index], text, self.at) {
+            } else if !context.allows(&list[index], text, self.at) {
                 continue;
-            } else if list[index].confirm == Confirm::Nothing && !place.asks_for_mention(&list[index], self.at) {
+            } else if list[index].confirm == Confirm::Nothing && !context.asks_for_mention(&list[index], self.at) {
                 self.counts(index, list);
             } else {
                 self.waiting |= 1 << index;
@@ -364,7 +377,7 @@ impl Probe {
             self.read += rest.len();
         }
         for index in members(self.waiting) {
-            let Some(counts) = self.confirm(text, place, (index, &list[index]), names, last, work) else { continue };
+            let Some(counts) = self.confirm(text, context, (index, &list[index]), names, last, work) else { continue };
             self.waiting &= !(1 << index);
             // Another marker can be compared next.
             self.confirming.take_if(|so_far| so_far.marker == index);
@@ -393,7 +406,7 @@ impl Probe {
     fn confirm(
         &mut self,
         text: &[u8],
-        place: &Place,
+        context: &MarkerContext,
         (index, marker): (usize, &Marker),
         names: Names<'_>,
         last: bool,
@@ -401,7 +414,7 @@ impl Probe {
     ) -> Option<bool> {
         let from = self.at + marker.core.len();
         let after = text.get(from..).unwrap_or_default();
-        if place.asks_for_mention(marker, self.at) {
+        if context.asks_for_mention(marker, self.at) {
             return match after.first() {
                 Some(&next) => Some(!is_mention(next)),
                 None => last.then_some(false),
@@ -421,7 +434,7 @@ impl Probe {
             }
             so_far => so_far.get_or_insert_with(new),
         };
-        let wanted = Wanted { cores, place, from };
+        let wanted = Wanted { cores, context, from };
         let follows = so_far.follows(after, &wanted, marker.is_space(), last, work);
         let in_space = so_far.read == 0 || so_far.space > CONFIRM_SPACE;
         if follows == Some(true) || marker.names.is_empty() || in_space {
@@ -464,7 +477,7 @@ impl Confirming {
                     continue;
                 }
                 match bytes.len() == self.read {
-                    true if wanted.place.has_tokens(bytes, wanted.from + self.space) => return Some(true),
+                    true if wanted.context.has_tokens(bytes, wanted.from + self.space) => return Some(true),
                     true => {}
                     false => alive |= 1 << core,
                 }
@@ -553,7 +566,7 @@ mod tests {
                     tokens.add(6, 10);
                 }
                 let mut searcher = Searcher::default();
-                searcher.place.tokens = Some(Box::new(tokens));
+                searcher.context.tokens = Some(Box::new(tokens));
                 assert_eq!(searcher.find(text.as_bytes(), &MARKERS, Names::ANY, false), found, "{text}");
             }
         }

@@ -229,7 +229,7 @@ impl Core {
         if !special {
             let begin = memory.emitter.base + from as i64;
             memory.emitter.tokens.add(begin, begin + length as i64);
-        } else if let Some(tokens) = &mut memory.cursor.search.place.tokens {
+        } else if let Some(tokens) = &mut memory.cursor.search.context.tokens {
             tokens.add(from, from + length);
         }
         self.push(machine, token, sink);
@@ -321,7 +321,7 @@ impl Run {
             let mut tokens = SpecialTokens::new(texts);
             // The prompt is trusted.
             tokens.add(0, written.len());
-            run.memory.cursor.search.place.tokens = Some(Box::new(tokens));
+            run.memory.cursor.search.context.tokens = Some(Box::new(tokens));
         }
         run
     }
@@ -371,7 +371,7 @@ impl Run {
         if !last {
             self.memory.rebase(settled);
             // The fast path for pieces does not move the places of special tokens.
-            if self.memory.cursor.search.place.tokens.as_ref().is_some_and(|tokens| !tokens.is_empty()) {
+            if self.memory.cursor.search.context.tokens.as_ref().is_some_and(|tokens| !tokens.is_empty()) {
                 self.memory.fast_path.clear();
             }
         }
@@ -491,7 +491,7 @@ pub(super) fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Opt
     let chunk = output.checked();
     let mut carry = Vec::new();
     let mut run = Run::begin(machine, options, &mut carry);
-    run.memory.cursor.search.place.tokens = None;
+    run.memory.cursor.search.context.tokens = None;
     let mut message = BorrowedMessage::default();
     let mut pieces = message.of(chunk.as_text().unwrap_or_default());
     let mut rest = chunk;

@@ -69,19 +69,19 @@ impl<'t> BorrowedMessage<'t> {
 
     /// Builds the message from events. Their texts are borrowed if they lie in `output`.
     pub(crate) fn of<'m>(&'m mut self, output: &'t str) -> Pieces<'m, 't> {
-        Pieces { message: self, place: Place { output, copy: None } }
+        Pieces { message: self, locator: Locator { output, copy: None } }
     }
 }
 
 /// Builds a message from events.
 pub(crate) struct Pieces<'m, 't> {
     message: &'m mut BorrowedMessage<'t>,
-    place: Place<'t>,
+    locator: Locator<'t>,
 }
 
 /// Finds the texts of events in the output.
 #[derive(Clone, Copy)]
-struct Place<'t> {
+struct Locator<'t> {
     output: &'t str,
     copy: Option<Copied>,
 }
@@ -100,31 +100,31 @@ impl<'t> Pieces<'_, 't> {
     /// From now on the texts of events lie in `copy`. Its bytes from offset `before` on are those of the output from
     /// `at` on.
     pub(crate) fn stand_in(&mut self, copy: &[u8], at: usize, before: usize) {
-        self.place.copy = Some(Copied { start: copy.as_ptr() as usize, len: copy.len(), at: before, output: at });
+        self.locator.copy = Some(Copied { start: copy.as_ptr() as usize, len: copy.len(), at: before, output: at });
     }
 
     /// Adds one event to the message that it is a piece of.
     pub(crate) fn apply(&mut self, event: Event<'_>) {
-        let place = self.place;
+        let locator = self.locator;
         let message = &mut *self.message;
         let before = message.amounts();
         message.order.note(&event, before);
         match event {
-            Event::Reasoning(text) => append(&mut message.reasoning_content, place, text),
-            Event::Content(text) => append(&mut message.content, place, text),
-            Event::Unparsed(text) => append(&mut message.unparsed, place, text),
+            Event::Reasoning(text) => append(&mut message.reasoning_content, locator, text),
+            Event::Content(text) => append(&mut message.content, locator, text),
+            Event::Unparsed(text) => append(&mut message.unparsed, locator, text),
             Event::ToolCallStart { name, id, .. } => {
-                let (id, name) = (id.map(|id| place.borrowed(id)), place.borrowed(name));
+                let (id, name) = (id.map(|id| locator.borrowed(id)), locator.borrowed(name));
                 message.tool_calls.push(BorrowedToolCall { id, name, ..BorrowedToolCall::default() });
             }
             Event::ToolCallId { index, id } => {
                 if let Some(call) = message.tool_calls.get_mut(index) {
-                    call.id = Some(place.borrowed(id));
+                    call.id = Some(locator.borrowed(id));
                 }
             }
             Event::ToolCallArguments { index, json } => {
                 if let Some(call) = message.tool_calls.get_mut(index) {
-                    append(&mut call.arguments, place, json);
+                    append(&mut call.arguments, locator, json);
                 }
             }
             Event::ToolCallEnd { index, complete } => {
@@ -138,21 +138,21 @@ impl<'t> Pieces<'_, 't> {
 }
 
 /// Appends a piece. As long as the pieces are adjacent in the output, the text stays a slice of it.
-fn append<'t>(text: &mut Cow<'t, str>, place: Place<'t>, piece: &str) {
+fn append<'t>(text: &mut Cow<'t, str>, locator: Locator<'t>, piece: &str) {
     if piece.is_empty() {
         return;
     }
     let Cow::Borrowed(start) = text else {
         match text {
             Cow::Owned(text) if !text.is_empty() => text.push_str(piece),
-            _ => *text = place.borrowed(piece),
+            _ => *text = locator.borrowed(piece),
         }
         return;
     };
-    if let (Some((from, _)), Some((at, _))) = (place.within(start), place.of(piece))
+    if let (Some((from, _)), Some((at, _))) = (locator.within(start), locator.of(piece))
         && from + start.len() == at
     {
-        *start = &place.output[from..at + piece.len()];
+        *start = &locator.output[from..at + piece.len()];
         return;
     }
     let mut owned = String::with_capacity(start.len() + piece.len());
@@ -161,7 +161,7 @@ fn append<'t>(text: &mut Cow<'t, str>, place: Place<'t>, piece: &str) {
     *text = Cow::Owned(owned);
 }
 
-impl<'t> Place<'t> {
+impl<'t> Locator<'t> {
     /// The piece, borrowed from the output if it lies there.
     fn borrowed(self, piece: &str) -> Cow<'t, str> {
         self.of(piece).map_or_else(|| Cow::Owned(piece.to_owned()), |(_, piece)| Cow::Borrowed(piece))
@@ -193,16 +193,16 @@ mod tests {
     #[test]
     fn pieces_side_by_side_stay_borrowed() {
         let output = String::from("one two three");
-        let place = Place { output: &output, copy: None };
+        let locator = Locator { output: &output, copy: None };
         let mut text = Cow::default();
         for (piece, borrowed) in [(&output[..3], true), (&output[3..7], true), (&output[8..], false), ("!", false)] {
-            append(&mut text, place, piece);
+            append(&mut text, locator, piece);
             assert_eq!(matches!(text, Cow::Borrowed(_)), borrowed, "{text}");
         }
         assert_eq!(text, "one twothree!");
         let mut other = Cow::default();
-        append(&mut other, place, "else");
-        append(&mut other, place, &output[..3]);
+        append(&mut other, locator, "else");
+        append(&mut other, locator, &output[..3]);
         assert_eq!(other, "elseone");
     }
 }

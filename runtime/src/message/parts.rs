@@ -22,7 +22,7 @@ pub enum Part<'m> {
 pub struct PartOrder {
     /// How much of which kind came, one after the other: bytes of text, or calls. Empty if the parts came in the usual order, so
     /// that usual messages allocate nothing for it.
-    runs: Vec<(Kind, usize)>,
+    runs: Vec<(PartKind, usize)>,
 }
 
 impl PartialEq for PartOrder {
@@ -35,14 +35,14 @@ impl Eq for PartOrder {}
 
 /// The kinds of parts, in their usual order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PartKind {
     Reasoning,
     Content,
     Call,
     Unparsed,
 }
 
-const KINDS: [Kind; 4] = [Kind::Reasoning, Kind::Content, Kind::Call, Kind::Unparsed];
+const PART_KINDS: [PartKind; 4] = [PartKind::Reasoning, PartKind::Content, PartKind::Call, PartKind::Unparsed];
 
 /// How much of each kind a message has: bytes of text, and calls.
 pub(super) type Amounts = [usize; 4];
@@ -51,10 +51,10 @@ impl PartOrder {
     /// An event is about to be added to a message that already has `before`.
     pub(super) fn note(&mut self, event: &Event<'_>, before: Amounts) {
         let (kind, amount) = match event {
-            Event::Reasoning(text) => (Kind::Reasoning, text.len()),
-            Event::Content(text) => (Kind::Content, text.len()),
-            Event::Unparsed(text) => (Kind::Unparsed, text.len()),
-            Event::ToolCallStart { .. } => (Kind::Call, 1),
+            Event::Reasoning(text) => (PartKind::Reasoning, text.len()),
+            Event::Content(text) => (PartKind::Content, text.len()),
+            Event::Unparsed(text) => (PartKind::Unparsed, text.len()),
+            Event::ToolCallStart { .. } => (PartKind::Call, 1),
             Event::ToolCallId { .. }
             | Event::ToolCallArguments { .. }
             | Event::ToolCallEnd { .. }
@@ -65,7 +65,7 @@ impl PartOrder {
             if last.is_none_or(|last| last <= kind as usize) {
                 return;
             }
-            self.runs.extend(KINDS.into_iter().zip(before).filter(|&(_, amount)| amount > 0));
+            self.runs.extend(PART_KINDS.into_iter().zip(before).filter(|&(_, amount)| amount > 0));
         }
         match self.runs.last_mut() {
             Some((last, all)) if *last == kind => *all += amount,
@@ -105,7 +105,7 @@ impl Message {
             rest.take(kind, amount, &mut parts);
         }
         // What was added to the message by hand, or all of it.
-        for kind in KINDS {
+        for kind in PART_KINDS {
             rest.take(kind, usize::MAX, &mut parts);
         }
         parts.into_iter()
@@ -124,8 +124,8 @@ struct Rest<'m> {
 }
 
 impl<'m> Rest<'m> {
-    fn take(&mut self, kind: Kind, amount: usize, parts: &mut Vec<Part<'m>>) {
-        if kind == Kind::Call {
+    fn take(&mut self, kind: PartKind, amount: usize, parts: &mut Vec<Part<'m>>) {
+        if kind == PartKind::Call {
             let (taken, rest) = self.calls.split_at(amount.min(self.calls.len()));
             self.calls = rest;
             parts.extend(taken.iter().map(Part::Call));
@@ -139,9 +139,9 @@ impl<'m> Rest<'m> {
             return;
         }
         parts.push(match kind {
-            Kind::Reasoning => Part::Reasoning(taken),
-            Kind::Unparsed => Part::Unparsed(taken),
-            Kind::Content | Kind::Call => Part::Content(taken),
+            PartKind::Reasoning => Part::Reasoning(taken),
+            PartKind::Unparsed => Part::Unparsed(taken),
+            PartKind::Content | PartKind::Call => Part::Content(taken),
         });
     }
 }

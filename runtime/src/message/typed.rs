@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, PartialEq, Deserialize)]
-    struct Place {
+    struct Location {
         city: String,
     }
 
@@ -320,20 +320,20 @@ mod tests {
     #[serde(rename_all = "snake_case")]
     enum Call {
         Now,
-        Find(Place),
-        Move { from: Place, steps: Vec<u8> },
+        Find(Location),
+        Move { from: Location, steps: Vec<u8> },
         Add(i64, i64),
     }
 
     #[derive(Debug, PartialEq, Deserialize)]
     #[serde(tag = "name", content = "arguments", rename_all = "snake_case")]
     enum Tagged {
-        Find(Place),
+        Find(Location),
         Any(BTreeMap<String, Value>),
     }
 
-    fn place(city: &str) -> Place {
-        Place { city: city.to_owned() }
+    fn location(city: &str) -> Location {
+        Location { city: city.to_owned() }
     }
 
     fn problem<T: DeserializeOwned + fmt::Debug>(name: &str, arguments: &str) -> TypedCallProblem {
@@ -357,14 +357,14 @@ mod tests {
         }
         let calls: Vec<Call> = message.typed_calls().collect::<Result<_, _>>().unwrap();
         let steps = vec![1, 2];
-        let moved = Call::Move { from: place("Rome"), steps };
-        assert_eq!(calls, [Call::Find(place("Paris")), Call::Now, moved, Call::Add(1, 2)]);
+        let moved = Call::Move { from: location("Rome"), steps };
+        assert_eq!(calls, [Call::Find(location("Paris")), Call::Now, moved, Call::Add(1, 2)]);
     }
 
     #[test]
     fn an_enum_with_a_tag_is_read_too() {
         let call = ToolCall::new("find", r#"{"city": "Paris"}"#);
-        assert_eq!(call.typed::<Tagged>(), Ok(Tagged::Find(place("Paris"))));
+        assert_eq!(call.typed::<Tagged>(), Ok(Tagged::Find(location("Paris"))));
         assert_eq!(call.typed::<(String, Value)>().unwrap_err().problem, {
             mismatch("", "invalid type: map, expected a tuple of size 2")
         });

@@ -26,7 +26,7 @@ use crate::utf8::whole_characters;
 
 /// What the bytes contain that were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum CallProgress {
     /// All bytes were taken, and the object continues.
     More,
     /// The object ended with them.
@@ -48,7 +48,7 @@ pub(crate) enum Part {
 
 /// Reads one call object.
 ///
-/// Until the name is known, the text may turn out to be no call: [`Part::Mismatch`]. After that it is a call, and what
+/// Until the name is known, the text may turn out to be no call: [`CallProgress::Mismatch`]. After that it is a call, and what
 /// breaks the rules is skipped and flagged as [`malformed`](Self::malformed). Arguments are passed on while they
 /// arrive; those before the name wait for it. Arguments that are JSON text in a string are unescaped; `null` is the
 /// same as no arguments. The reader must be fed whole characters.
@@ -133,7 +133,7 @@ enum Step {
     /// No byte was taken. The state has changed, and looks at the byte again.
     Again,
     /// This many bytes were taken, and there is something to report.
-    Report(Part, usize),
+    Report(CallProgress, usize),
 }
 
 impl CallObject {
@@ -166,9 +166,9 @@ impl CallObject {
         bytes: &[u8],
         from: usize,
         stops: &Begins,
-    ) -> (Part, usize) {
+    ) -> (CallProgress, usize) {
         if self.named && self.arguments.release() {
-            return (Part::Written, 0);
+            return (CallProgress::Written, 0);
         }
         let mut taken = 0;
         if shape.announced {
@@ -176,7 +176,7 @@ impl CallObject {
         } else if self.at == At::Before
             && let Some((head, count)) = fast_paths::attempt(|| self.usual_head::<S>(shape, bytes))
         {
-            return (Part::Name(Some(head)), count);
+            return (CallProgress::Name(Some(head)), count);
         }
         let stops = if self.named { stops } else { &Begins::NOTHING };
         while let Some(&byte) = bytes.get(taken) {
@@ -194,10 +194,10 @@ impl CallObject {
                         self.in_value::<S>(&rest[..room.min(rest.len())], from.saturating_sub(taken), stops)
                     }
                 }
-                At::Done => return (Part::Done, taken),
-                At::Lost => return (Part::Mismatch, taken),
+                At::Done => return (CallProgress::Done, taken),
+                At::Lost => return (CallProgress::Mismatch, taken),
                 _ if is_space(byte) => Step::Taken(1),
-                _ if taken >= from && stops.at(bytes, taken) => return (Part::Stop, taken),
+                _ if taken >= from && stops.at(bytes, taken) => return (CallProgress::Stop, taken),
                 _ => self.structure::<S>(byte),
             };
             match step {
@@ -213,9 +213,9 @@ impl CallObject {
                     taken += count;
                     self.short += if self.short_only { count } else { 0 };
                 }
-                Step::Last => return (Part::Done, taken + 1),
+                Step::Last => return (CallProgress::Done, taken + 1),
                 Step::Again => {}
-                Step::Report(part, count) => return (part, taken + count),
+                Step::Report(progress, count) => return (progress, taken + count),
                 Step::Bad if self.named => {
                     self.malformed = true;
                     self.unknown.byte(byte);
@@ -223,14 +223,14 @@ impl CallObject {
                 }
                 Step::Bad => {
                     self.at = At::Lost;
-                    return (Part::Mismatch, taken);
+                    return (CallProgress::Mismatch, taken);
                 }
             }
         }
         match self.at {
-            At::Done => (Part::Done, taken),
-            At::Lost => (Part::Mismatch, taken),
-            _ => (Part::More, taken),
+            At::Done => (CallProgress::Done, taken),
+            At::Lost => (CallProgress::Mismatch, taken),
+            _ => (CallProgress::More, taken),
         }
     }
 
@@ -318,7 +318,7 @@ impl CallObject {
                 if self.role == Role::NameAsKey {
                     self.role = Role::Arguments;
                     self.named = true;
-                    return Step::Report(Part::Name(None), 1);
+                    return Step::Report(CallProgress::Name(None), 1);
                 }
                 Step::Taken(1)
             }
@@ -506,9 +506,9 @@ impl CallObject {
             self.end_value();
         }
         match piece {
-            Piece::AsItIs => Step::Report(Part::Arguments(count), count),
-            Piece::Written => Step::Report(Part::Written, count),
-            Piece::Nothing if matches!(progress, Progress::Stop(0)) => Step::Report(Part::Stop, 0),
+            Piece::AsItIs => Step::Report(CallProgress::Arguments(count), count),
+            Piece::Written => Step::Report(CallProgress::Written, count),
+            Piece::Nothing if matches!(progress, Progress::Stop(0)) => Step::Report(CallProgress::Stop, 0),
             Piece::Nothing => Step::Taken(count),
         }
     }
@@ -535,7 +535,7 @@ impl CallObject {
         }
         self.named = true;
         self.end_value();
-        Step::Report(Part::Name(None), 1)
+        Step::Report(CallProgress::Name(None), 1)
     }
 
     /// Bytes of an id: a string, or a number, which keeps its spelling.
@@ -563,7 +563,7 @@ impl CallObject {
             self.id.set(id);
         }
         self.end_value();
-        if self.named && self.has_id { Step::Report(Part::Id, count) } else { Step::Taken(count) }
+        if self.named && self.has_id { Step::Report(CallProgress::Id, count) } else { Step::Taken(count) }
     }
 }
 

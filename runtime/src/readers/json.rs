@@ -43,7 +43,7 @@ pub(crate) enum Progress {
 
 /// The kind of a JSON value, which its first byte tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum JsonKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -79,7 +79,7 @@ pub(crate) struct Scanner {
     nesting: Nesting,
     /// How many brackets are open, once the value is malformed. Before that `nesting` counts them.
     loose_depth: usize,
-    kind: Option<Kind>,
+    kind: Option<JsonKind>,
     malformed: bool,
     /// The string being read is an object's key.
     in_key: bool,
@@ -120,12 +120,12 @@ enum At {
 
 /// The number or word that begins with this byte.
 #[inline]
-fn scalar(byte: u8) -> Option<(Kind, At)> {
+fn scalar(byte: u8) -> Option<(JsonKind, At)> {
     if let Some(number) = NumberPrefix::Start.next(byte) {
-        return Some((Kind::Number, At::Number(number)));
+        return Some((JsonKind::Number, At::Number(number)));
     }
     let word = Word::first(byte)?;
-    Some((if word == Word::Null { Kind::Null } else { Kind::Boolean }, At::Word(word, 1)))
+    Some((if word == Word::Null { JsonKind::Null } else { JsonKind::Boolean }, At::Word(word, 1)))
 }
 
 /// Whether a byte can be part of a number or a bare word.
@@ -233,7 +233,7 @@ impl Scanner {
     }
 
     /// The kind of the value, once its first byte was seen.
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<JsonKind> {
         self.kind
     }
 
@@ -326,9 +326,9 @@ impl Scanner {
     #[inline(always)]
     fn value(&mut self, byte: u8) -> Step {
         let (kind, at) = match byte {
-            b'{' => (Kind::Object, At::KeyOrClose),
-            b'[' => (Kind::Array, At::ValueOrClose),
-            b'"' => (Kind::String, At::Text),
+            b'{' => (JsonKind::Object, At::KeyOrClose),
+            b'[' => (JsonKind::Array, At::ValueOrClose),
+            b'"' => (JsonKind::String, At::Text),
             _ => match scalar(byte) {
                 Some(scalar) => scalar,
                 None if self.at != At::Before => return self.lose(),
@@ -338,16 +338,16 @@ impl Scanner {
                         self.at = At::Done;
                         return Step::Ended;
                     }
-                    (Kind::Other, At::LooseScalar)
+                    (JsonKind::Other, At::LooseScalar)
                 }
             },
         };
         self.kind.get_or_insert(kind);
         match kind {
-            Kind::Object | Kind::Array if self.nesting.len() >= MAX_DEPTH => return self.lose(),
-            Kind::Object => self.nesting.push(OBJECT),
-            Kind::Array => self.nesting.push(ARRAY),
-            Kind::String => self.in_key = false,
+            JsonKind::Object | JsonKind::Array if self.nesting.len() >= MAX_DEPTH => return self.lose(),
+            JsonKind::Object => self.nesting.push(OBJECT),
+            JsonKind::Array => self.nesting.push(ARRAY),
+            JsonKind::String => self.in_key = false,
             _ => {}
         }
         self.go(at)

@@ -15,8 +15,8 @@ use crate::tools::{SchemaPlace, Types};
 /// A part of the text, as start and end.
 type Span = (usize, usize);
 
-/// The parts of the text, in order.
-enum Part<'s> {
+/// A tag of the text.
+enum NestedTag<'s> {
     /// A tag opens. Members follow up to its `Close`, or its text.
     Open { name: Span, place: SchemaPlace<'s>, text: Option<Span>, repeated: bool },
     /// The tag that was opened last and has no text closes.
@@ -28,9 +28,9 @@ enum Part<'s> {
 pub(crate) fn object(text: &[u8], nesting: &Nesting, place: SchemaPlace<'_>, out: &mut Vec<u8>) -> bool {
     // Most values begin like no object. Nothing is allocated for them.
     let is_tag = begins(&text[skip_space(text, 0)..], nesting);
-    match is_tag.then(|| parts(text, nesting, place)).flatten() {
-        Some(parts) => {
-            write(text, nesting, &parts, out);
+    match is_tag.then(|| tags(text, nesting, place)).flatten() {
+        Some(tags) => {
+            write(text, nesting, &tags, out);
             true
         }
         None => false,
@@ -84,15 +84,15 @@ struct Open<'s> {
 }
 
 /// Takes the text apart. `None` if it is not an object in tags.
-fn parts<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<Vec<Part<'s>>> {
-    let mut parts: Vec<Part<'s>> = Vec::new();
+fn tags<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<Vec<NestedTag<'s>>> {
+    let mut tags: Vec<NestedTag<'s>> = Vec::new();
     let mut stack = vec![Open { name: (0, 0), place, last: None }];
     let mut at = 0;
     loop {
         at = skip_space(text, at);
         let top = stack.last_mut()?;
         if at == text.len() {
-            return (stack.len() == 1 && !parts.is_empty()).then_some(parts);
+            return (stack.len() == 1 && !tags.is_empty()).then_some(tags);
         }
         if let Some(end) = closed(&text[at..], &text[top.name.0..top.name.1], nesting) {
             // The outermost object has no tag.
@@ -100,7 +100,7 @@ fn parts<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<V
                 return None;
             }
             stack.pop();
-            parts.push(Part::Close);
+            tags.push(NestedTag::Close);
             at += end;
             continue;
         }
@@ -109,20 +109,20 @@ fn parts<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<V
         let word = &text[name.0..name.1];
         at += end;
         let place = std::str::from_utf8(word).map_or(SchemaPlace::UNKNOWN, |word| top.place.member(word));
-        let before = top.last.replace(parts.len());
-        if let Some(Part::Open { name: other, repeated, .. }) = before.and_then(|before| parts.get_mut(before)) {
+        let before = top.last.replace(tags.len());
+        if let Some(NestedTag::Open { name: other, repeated, .. }) = before.and_then(|before| tags.get_mut(before)) {
             *repeated = text[other.0..other.1] == *word;
         }
         let types = place.types();
         let may_nest = types.is_unknown() || types.intersects(Types::OBJECT | Types::ARRAY);
         if may_nest && begins(&text[skip_space(text, at)..], nesting) {
-            parts.push(Part::Open { name, place, text: None, repeated: false });
+            tags.push(NestedTag::Open { name, place, text: None, repeated: false });
             stack.push(Open { name, place: place.item(), last: None });
             continue;
         }
         let closer = [nesting.close.as_bytes(), word, nesting.closed.as_bytes()].concat();
         let end = at + memmem::find(&text[at..], &closer)?;
-        parts.push(Part::Open { name, place, text: Some((at, end)), repeated: false });
+        tags.push(NestedTag::Open { name, place, text: Some((at, end)), repeated: false });
         at = end + closer.len();
     }
 }
@@ -138,12 +138,12 @@ struct Writing {
     ends_list: bool,
 }
 
-fn write(text: &[u8], nesting: &Nesting, parts: &[Part<'_>], out: &mut Vec<u8>) {
+fn write(text: &[u8], nesting: &Nesting, tags: &[NestedTag<'_>], out: &mut Vec<u8>) {
     let mut stack = vec![Writing::default()];
     let mut reader = TaggedReader::default();
     out.push(b'{');
-    for part in parts {
-        let Part::Open { name, place, text: value, repeated } = part else {
+    for tag in tags {
+        let NestedTag::Open { name, place, text: value, repeated } = tag else {
             out.push(b'}');
             if stack.pop().is_some_and(|object| object.ends_list) {
                 out.push(b']');

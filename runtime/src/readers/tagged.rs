@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::readers::json::{Kind, Progress, Scanner, escape_bytes_into, is_space};
+use crate::readers::json::{JsonKind, Progress, Scanner, escape_bytes_into, is_space};
 use crate::readers::python::Translator;
 use crate::tools::Types;
 use crate::utf8::{Utf8Carry, lossy};
@@ -169,7 +169,7 @@ impl TaggedReader {
                 return;
             }
             // A number or word that is not complete may also be the beginning of a string.
-            let scalar = matches!(self.json.reader.kind(), Some(Kind::Number | Kind::Boolean | Kind::Null));
+            let scalar = matches!(self.json.reader.kind(), Some(JsonKind::Number | JsonKind::Boolean | JsonKind::Null));
             if self.json.alive && (!scalar || !self.types.has_string() || self.json.reader.finish()) {
                 out.extend_from_slice(as_text(text, &mut self.invalid_utf8).as_bytes());
                 return;
@@ -287,7 +287,7 @@ impl TaggedReader {
         if !admits(self.types, kind) {
             return false;
         }
-        let whole_only = kind == Kind::Number && !self.types.is_unknown() && !self.types.contains(Types::NUMBER);
+        let whole_only = kind == JsonKind::Number && !self.types.is_unknown() && !self.types.contains(Types::NUMBER);
         !whole_only || is_integer(json, !self.types.has_string())
     }
 
@@ -310,15 +310,15 @@ impl TaggedReader {
 }
 
 /// Whether JSON of this kind may be passed on unchanged, given the types that the schema allows.
-fn admits(types: Types, kind: Kind) -> bool {
+fn admits(types: Types, kind: JsonKind) -> bool {
     let wanted = match kind {
         // If a schema asks for a string, quotes around the text are part of the string.
-        Kind::String | Kind::Other => return types.is_unknown() && kind == Kind::String,
-        Kind::Object => Types::OBJECT,
-        Kind::Array => Types::ARRAY,
-        Kind::Number => Types::NUMBER,
-        Kind::Boolean => Types::BOOLEAN,
-        Kind::Null => Types::NULL,
+        JsonKind::String | JsonKind::Other => return types.is_unknown() && kind == JsonKind::String,
+        JsonKind::Object => Types::OBJECT,
+        JsonKind::Array => Types::ARRAY,
+        JsonKind::Number => Types::NUMBER,
+        JsonKind::Boolean => Types::BOOLEAN,
+        JsonKind::Null => Types::NULL,
     };
     types.is_unknown() || types.intersects(wanted)
 }
@@ -337,14 +337,14 @@ fn feed_while_json(scanner: &mut Scanner, text: &[u8]) -> Progress {
 }
 
 /// The kind of complete JSON, by its first byte.
-fn kind_of(json: &[u8]) -> Option<Kind> {
+fn kind_of(json: &[u8]) -> Option<JsonKind> {
     Some(match json.first()? {
-        b'{' => Kind::Object,
-        b'[' => Kind::Array,
-        b'"' => Kind::String,
-        b't' | b'f' => Kind::Boolean,
-        b'n' => Kind::Null,
-        _ => Kind::Number,
+        b'{' => JsonKind::Object,
+        b'[' => JsonKind::Array,
+        b'"' => JsonKind::String,
+        b't' | b'f' => JsonKind::Boolean,
+        b'n' => JsonKind::Null,
+        _ => JsonKind::Number,
     })
 }
 

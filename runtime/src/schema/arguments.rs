@@ -28,8 +28,8 @@ impl Arguments {
         let references = References::of(parameters);
         let document = Document::new(parameters, &references);
         let (mut found, mut resolver) = (Self::default(), Resolver::new(document));
-        for part in document.parts(parameters) {
-            found.add(part.schema, &mut resolver);
+        for subschema in document.subschemas(parameters) {
+            found.add(subschema.schema, &mut resolver);
         }
         found.references = references;
         found

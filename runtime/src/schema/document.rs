@@ -64,10 +64,10 @@ impl<'s, 'r> Document<'s, 'r> {
     /// });
     /// let references = References::of(&root);
     /// let all = Document::new(&root, &references).conjuncts(&root);
-    /// assert_eq!(all.filter(|part| part.schema.contains_key("required")).count(), 1);
+    /// assert_eq!(all.filter(|subschema| subschema.schema.contains_key("required")).count(), 1);
     /// ```
-    pub fn conjuncts(self, schema: &'s Value) -> Parts<'s, 'r> {
-        Parts {
+    pub fn conjuncts(self, schema: &'s Value) -> Subschemas<'s, 'r> {
+        Subschemas {
             document: self,
             start: schema,
             is_new: true,
@@ -80,8 +80,8 @@ impl<'s, 'r> Document<'s, 'r> {
     }
 
     /// The same, and the alternatives of these schemas: in `anyOf`, `oneOf`, `then` and `else`.
-    pub fn parts(self, schema: &'s Value) -> Parts<'s, 'r> {
-        Parts { alternatives: true, ..self.conjuncts(schema) }
+    pub fn subschemas(self, schema: &'s Value) -> Subschemas<'s, 'r> {
+        Subschemas { alternatives: true, ..self.conjuncts(schema) }
     }
 }
 
@@ -96,7 +96,7 @@ pub enum Role {
 
 /// A schema that speaks about the same value as another one.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'s> {
+pub struct Subschema<'s> {
     /// The schema.
     pub schema: &'s Map<String, Value>,
     /// How it takes part.
@@ -105,13 +105,13 @@ pub struct Part<'s> {
 
 /// Schemas that speak about the same value: each one before those that it refers to or combines.
 #[derive(Debug)]
-pub struct Parts<'s, 'r> {
+pub struct Subschemas<'s, 'r> {
     document: Document<'s, 'r>,
     start: &'s Value,
     /// Whether the start is still to come. Most schemas refer to nothing and combine nothing, so that `open` takes no memory.
     is_new: bool,
     /// The schema that came last. What it refers to is looked up when the next one is asked for: often none is.
-    last: Option<Part<'s>>,
+    last: Option<Subschema<'s>>,
     /// Schemas that come later, the next one last.
     open: Vec<(&'s Value, Role)>,
     /// The schemas that references named.
@@ -121,14 +121,14 @@ pub struct Parts<'s, 'r> {
     left: usize,
 }
 
-impl<'s> Parts<'s, '_> {
+impl<'s> Subschemas<'s, '_> {
     /// Whether schemas are missing because there are too many.
     pub fn is_cut_short(&self) -> bool {
         self.left == 0
     }
 
     /// Plans to visit what a schema refers to and combines.
-    fn plan(&mut self, Part { schema, role }: Part<'s>) {
+    fn plan(&mut self, Subschema { schema, role }: Subschema<'s>) {
         let from = self.open.len();
         for target in self.document.references_of(schema).filter_map(|reference| reference.target) {
             let is_known = |known: &&Value| std::ptr::eq(*known, target);
@@ -152,11 +152,11 @@ impl<'s> Parts<'s, '_> {
     }
 }
 
-impl<'s> Iterator for Parts<'s, '_> {
-    type Item = Part<'s>;
+impl<'s> Iterator for Subschemas<'s, '_> {
+    type Item = Subschema<'s>;
 
     #[inline(never)]
-    fn next(&mut self) -> Option<Part<'s>> {
+    fn next(&mut self) -> Option<Subschema<'s>> {
         if let Some(last) = self.last.take() {
             self.plan(last);
         }
@@ -167,7 +167,7 @@ impl<'s> Iterator for Parts<'s, '_> {
             };
             if let Value::Object(schema) = value {
                 self.left = self.left.checked_sub(1)?;
-                self.last = Some(Part { schema, role });
+                self.last = Some(Subschema { schema, role });
                 return self.last;
             }
         }
@@ -180,26 +180,26 @@ mod tests {
 
     use super::*;
 
-    /// The titles of the parts, with those that are alternatives in brackets.
+    /// The titles of the subschemas, with those that are alternatives in brackets.
     fn titles(root: &Value) -> (Vec<String>, bool) {
         let references = References::of(root);
-        let mut parts = Document::new(root, &references).parts(root);
+        let mut subschemas = Document::new(root, &references).subschemas(root);
         let mut titles = Vec::new();
-        for part in &mut parts {
-            let title = part.schema.get("title").and_then(Value::as_str).unwrap_or_default();
-            let mut references = Document::new(root, &references).references_of(part.schema);
+        for subschema in &mut subschemas {
+            let title = subschema.schema.get("title").and_then(Value::as_str).unwrap_or_default();
+            let mut references = Document::new(root, &references).references_of(subschema.schema);
             let dangling =
                 references.find(|reference| reference.target.is_none()).map_or("", |reference| reference.name);
-            titles.push(match part.role {
+            titles.push(match subschema.role {
                 Role::Always => format!("{title}{dangling}"),
                 Role::Alternative => format!("({title}{dangling})"),
             });
         }
-        (titles, parts.is_cut_short())
+        (titles, subschemas.is_cut_short())
     }
 
     #[test]
-    fn parts_come_in_order_each_once() {
+    fn subschemas_come_in_order_each_once() {
         let root = json!({
             "title": "root",
             "else": {"title": "else"},
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(titles(&root), (expected.map(str::to_owned).to_vec(), false));
         let references = References::of(&root);
         let all = Document::new(&root, &references).conjuncts(&root);
-        assert!(all.map(|part| part.role).eq([Role::Always; 4]));
+        assert!(all.map(|subschema| subschema.role).eq([Role::Always; 4]));
     }
 
     #[test]

@@ -84,14 +84,14 @@ pub fn merged<'s>(document: Document<'s, '_>, schema: &'s Value) -> Result<Value
         return Ok(Value::Object(only.clone()));
     }
     let mut merged = Map::new();
-    let mut parts = document.conjuncts(schema);
-    for part in &mut parts {
-        if document.references_of(part.schema).any(|reference| reference.target.is_none()) {
+    let mut subschemas = document.conjuncts(schema);
+    for subschema in &mut subschemas {
+        if document.references_of(subschema.schema).any(|reference| reference.target.is_none()) {
             return Err(Unmerged::Dangling);
         }
-        add(part.schema, &mut merged)?;
+        add(subschema.schema, &mut merged)?;
     }
-    if parts.is_cut_short() {
+    if subschemas.is_cut_short() {
         return Err(Unmerged::TooLarge);
     }
     merged.insert("type".to_owned(), "object".into());

@@ -53,7 +53,7 @@ impl<'s> SchemaPlace<'s> {
     /// What `read` finds first in the schemas that speak about this place.
     fn find(self, read: &dyn Fn(&'s Map<String, Value>) -> Option<&'s Value>) -> Option<Self> {
         let (document, schema) = self.at?;
-        let found = document.parts(schema).take(MAX_LOOKED_UP).find_map(|part| read(part.schema))?;
+        let found = document.subschemas(schema).take(MAX_LOOKED_UP).find_map(|subschema| read(subschema.schema))?;
         Some(Self { at: Some((document, found)) })
     }
 }

@@ -10,14 +10,14 @@ use super::pointer::extend_pointer;
 #[derive(Debug)]
 pub struct Walk<'s> {
     /// The values that were visited or will be: each with the number of the value that contains it, and its place there.
-    known: Vec<(usize, Place<'s>)>,
+    known: Vec<(usize, PathStep<'s>)>,
     /// The values that will be visited, with their numbers; the next one is the last.
     pending: Vec<(&'s Value, usize)>,
 }
 
-/// The place of a value in the value that contains it.
+/// Where a value is in the value that contains it.
 #[derive(Clone, Copy, Debug)]
-enum Place<'s> {
+enum PathStep<'s> {
     Member(&'s str),
     Item(usize),
 }
@@ -25,7 +25,7 @@ enum Place<'s> {
 impl<'s> Walk<'s> {
     /// A walk through a document.
     pub fn through(root: &'s Value) -> Self {
-        Self { known: vec![(0, Place::Item(0))], pending: vec![(root, 0)] }
+        Self { known: vec![(0, PathStep::Item(0))], pending: vec![(root, 0)] }
     }
 
     /// Plans to visit what a value contains, except members with certain names.
@@ -34,22 +34,22 @@ impl<'s> Walk<'s> {
             Value::Object(object) => {
                 for (name, member) in members(object).into_iter().rev() {
                     if !except.contains(&name.as_str()) {
-                        self.plan(member, (number, Place::Member(name)));
+                        self.plan(member, (number, PathStep::Member(name)));
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate().rev() {
-                    self.plan(item, (number, Place::Item(index)));
+                    self.plan(item, (number, PathStep::Item(index)));
                 }
             }
             _ => {}
         }
     }
 
-    fn plan(&mut self, value: &'s Value, place: (usize, Place<'s>)) {
+    fn plan(&mut self, value: &'s Value, step: (usize, PathStep<'s>)) {
         self.pending.push((value, self.known.len()));
-        self.known.push(place);
+        self.known.push(step);
     }
 
     /// How many values have a number.
@@ -59,17 +59,17 @@ impl<'s> Walk<'s> {
 
     /// The JSON pointer to the value with a number.
     pub fn pointer(&self, mut number: usize) -> String {
-        let mut places = Vec::new();
+        let mut path = Vec::new();
         while number != 0 {
-            let (within, place) = self.known[number];
-            places.push(place);
+            let (within, step) = self.known[number];
+            path.push(step);
             number = within;
         }
         let mut pointer = String::new();
-        for place in places.into_iter().rev() {
-            match place {
-                Place::Member(name) => extend_pointer(&mut pointer, name),
-                Place::Item(index) => extend_pointer(&mut pointer, &index.to_string()),
+        for step in path.into_iter().rev() {
+            match step {
+                PathStep::Member(name) => extend_pointer(&mut pointer, name),
+                PathStep::Item(index) => extend_pointer(&mut pointer, &index.to_string()),
             }
         }
         pointer

@@ -9,7 +9,7 @@ use crate::program::call_shape::Role;
 use crate::readers::json::is_token;
 
 /// A part of an object that has a meaning.
-struct Part {
+struct TakenRange {
     range: Range<usize>,
     taken: Taken,
 }
@@ -27,7 +27,7 @@ pub(super) fn mark(log: &mut Log, text: &[u8], range: Range<usize>, shape: &Call
         parts.retain(|part| part.taken != Taken::Arguments);
         parts.retain(|part| part.range.end <= passed.start || passed.end <= part.range.start);
         let at = parts.partition_point(|part| part.range.start < passed.start);
-        parts.insert(at, Part { range: passed, taken: Taken::Arguments });
+        parts.insert(at, TakenRange { range: passed, taken: Taken::Arguments });
     }
     for part in parts {
         log.mark(log.covered().max(range.start)..range.start + part.range.start, syntax, call);
@@ -47,8 +47,8 @@ struct Level {
     value: usize,
 }
 
-fn parts(text: &[u8], shape: &CallShape) -> Vec<Part> {
-    let mut found: Vec<Part> = Vec::new();
+fn parts(text: &[u8], shape: &CallShape) -> Vec<TakenRange> {
+    let mut found: Vec<TakenRange> = Vec::new();
     let mut levels: Vec<Level> = Vec::new();
     let mut unfinished = false;
     let mut at = 0;
@@ -90,7 +90,7 @@ fn parts(text: &[u8], shape: &CallShape) -> Vec<Part> {
     while !levels.is_empty() {
         let before = found.len();
         close_value(text, text.len(), &mut levels, shape, &mut found);
-        if let Some(part) = found.get_mut(before..).and_then(<[Part]>::last_mut).filter(|_| open_inside) {
+        if let Some(part) = found.get_mut(before..).and_then(<[TakenRange]>::last_mut).filter(|_| open_inside) {
             part.range.end = text.len();
         }
         levels.pop();
@@ -110,7 +110,7 @@ fn parts(text: &[u8], shape: &CallShape) -> Vec<Part> {
 }
 
 /// A value of the innermost object ends at `at`.
-fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, found: &mut Vec<Part>) {
+fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, found: &mut Vec<TakenRange>) {
     let depth = levels.len();
     let parent = match levels {
         [.., parent, _] => parent.key.clone(),
@@ -134,7 +134,7 @@ fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, 
     let is_object = text.get(value.start) == Some(&b'{');
     let taken = match shape.role(key, depth as u8) {
         Role::NameAsKey => {
-            found.push(Part { range: key_range.clone(), taken: Taken::FunctionName });
+            found.push(TakenRange { range: key_range.clone(), taken: Taken::FunctionName });
             Some(Taken::Arguments)
         }
         Role::Name => Some(Taken::FunctionName),
@@ -148,10 +148,10 @@ fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, 
     let Some(taken) = taken else { return };
     let again = taken != Taken::Unparsed && found.iter().any(|part| part.taken == taken);
     found.push(match taken {
-        Taken::Unparsed => Part { range: key_range.start - 1..value.end, taken },
-        _ if again => Part { range: key_range.start - 1..value.end, taken: Taken::Unparsed },
-        Taken::Arguments => Part { range: value, taken },
-        _ => Part { range: inside_quotes(text, value), taken },
+        Taken::Unparsed => TakenRange { range: key_range.start - 1..value.end, taken },
+        _ if again => TakenRange { range: key_range.start - 1..value.end, taken: Taken::Unparsed },
+        Taken::Arguments => TakenRange { range: value, taken },
+        _ => TakenRange { range: inside_quotes(text, value), taken },
     });
 }
 

@@ -220,9 +220,9 @@ impl<'o> Resolver<'o> {
             return match merged(document, schema) {
                 Ok(merged) => self.shape(&merged, at, name),
                 Err(why) => {
-                    let parts = document.conjuncts(schema);
-                    let dangling = parts
-                        .flat_map(|part| document.references_of(part.schema))
+                    let subschemas = document.conjuncts(schema);
+                    let dangling = subschemas
+                        .flat_map(|subschema| document.references_of(subschema.schema))
                         .find(|reference| reference.target.is_none());
                     if let Some(reference) = dangling.filter(|_| why == Unmerged::Dangling) {
                         self.leads_nowhere(reference, at);

@@ -5,7 +5,7 @@ use super::super::super::Class;
 use super::Regex;
 use super::node::Node;
 
-/// An expression may become at most so many states.
+/// The maximum number of states that an expression may become.
 const STATES: usize = 2000;
 
 /// The states of an expression. State 0 is the start.
@@ -18,7 +18,7 @@ pub(crate) struct Automaton {
 enum State {
     /// Reads one character of a class.
     Read(Class, usize),
-    /// Goes on in several states at once.
+    /// Continues in several states at once.
     Split(Vec<usize>),
     /// The text matches if it ends here.
     End,
@@ -46,10 +46,10 @@ impl Automaton {
     pub(crate) fn of(regex: &Regex) -> Option<Self> {
         let mut automaton = Self { states: vec![State::Split(Vec::new())] };
         let mut starts = Vec::new();
-        for part in &regex.parts {
-            let last = automaton.add(if part.at_end { State::End } else { State::Matched })?;
-            let mut start = automaton.node(&part.node, last)?;
-            if !part.at_start {
+        for branch in &regex.branches {
+            let last = automaton.add(if branch.at_end { State::End } else { State::Matched })?;
+            let mut start = automaton.node(&branch.node, last)?;
+            if !branch.at_start {
                 let again = automaton.add(State::Split(Vec::new()))?;
                 let any = automaton.add(State::Read(Class::of(&[]).negate(), again))?;
                 automaton.states[again] = State::Split(vec![any, start]);
@@ -68,7 +68,7 @@ impl Automaton {
         })
     }
 
-    /// The state in which a node begins that goes on in `next`. The parser of expressions limits how deep nodes are nested.
+    /// The state in which a node begins that continues in `next`. The parser of expressions limits how deep nodes are nested.
     fn node(&mut self, node: &Node, next: usize) -> Option<usize> {
         match node {
             Node::Class(class) => self.add(State::Read(class.clone(), next)),

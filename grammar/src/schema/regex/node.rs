@@ -2,7 +2,7 @@
 
 use super::super::super::Class;
 use super::super::super::builder::MAX_COUNT;
-use crate::regex::{Cause, Ecma, Item, Named, Node as Syntax, Place, Set, parse};
+use crate::regex::{Assertion, Cause, Ecma, Item, Named, Node as Syntax, Set, parse};
 
 /// Why an expression cannot be written.
 pub(super) type Why = &'static str;
@@ -39,9 +39,11 @@ impl Node {
             Syntax::Capture(_, part) => Self::of(part)?,
             Syntax::Repeat { least, .. } if *least > MAX_COUNT => return Err("a count is too high"),
             Syntax::Repeat { part, least, most, .. } => Self::Repeat(Box::new(Self::of(part)?), *least, *most),
-            Syntax::Place(Place::Start) => Self::Start,
-            Syntax::Place(Place::End | Place::LastLine) => Self::End,
-            Syntax::Place(Place::WordEdge | Place::NoWordEdge) => return Err("word boundaries are not supported"),
+            Syntax::Assertion(Assertion::Start) => Self::Start,
+            Syntax::Assertion(Assertion::End | Assertion::LastLine) => Self::End,
+            Syntax::Assertion(Assertion::WordEdge | Assertion::NoWordEdge) => {
+                return Err("word boundaries are not supported");
+            }
             Syntax::Look { .. } => return Err("look-ahead and look-behind are not supported"),
             Syntax::Same(_) => return Err("back references are not supported"),
             Syntax::Atomic(_) | Syntax::IgnoreCase(_) => return Err("this kind of group is not supported"),

@@ -2,7 +2,7 @@
 
 use super::super::super::builder::MAX_COUNT;
 use super::super::super::syntax::Syntax;
-use super::super::super::{Builder, Class, Expr, Kind};
+use super::super::super::{Builder, Class, Expr, ExprKind};
 use super::super::json;
 use super::node::{Node, Why};
 use crate::small::List as _;
@@ -32,7 +32,7 @@ impl Node {
                 let max = max.filter(|max| max.saturating_sub(*min) <= MAX_COUNT);
                 let body = body.write(builder, hint)?;
                 let body = match builder.kind(body) {
-                    Kind::Class(_) | Kind::Rule(_) | Kind::Text(_) => body,
+                    ExprKind::Class(_) | ExprKind::Rule(_) | ExprKind::Text(_) => body,
                     _ => builder.rule(&format!("{hint}-part"), body).into(),
                 };
                 builder.repeat(body, *min, max)
@@ -42,7 +42,7 @@ impl Node {
 
     /// The same expression without the empty text, if that is simple to express.
     fn without_empty(&self) -> Option<Self> {
-        /// At most so many parts that may be empty are treated one by one.
+        /// The maximum number of parts that may be empty and are treated one by one.
         const TOLD_APART: usize = 4;
         match self {
             Self::Start | Self::End => None,
@@ -116,5 +116,5 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
         alternatives.push(builder.sequence(&[builder.text("\\"), builder.choice(&escapes)]));
     }
     let expr = builder.choice(&alternatives);
-    if let Kind::Class(_) = builder.kind(expr) { expr } else { builder.rule("class", expr).into() }
+    if let ExprKind::Class(_) = builder.kind(expr) { expr } else { builder.rule("class", expr).into() }
 }

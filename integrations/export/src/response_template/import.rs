@@ -164,7 +164,7 @@ impl Import {
     fn anchor(&mut self, anchor: &Anchor) {
         // `$`: the output begins where the prompt ends.
         let texts: Vec<String> = match anchor.pattern.node() {
-            Node::Place(_) | Node::Look { .. } => Vec::new(),
+            Node::Assertion(_) | Node::Look { .. } => Vec::new(),
             _ => self.plain("", "start_anchor", anchor),
         };
         let start = texts.into_iter().next().unwrap_or_default();

@@ -61,11 +61,11 @@ fn read(shape: &CallShape, bytes: &[u8], step: usize) -> Said {
         let before = from;
         from += count;
         match part {
-            Part::More if from < to => to = (to + step.max(1)).min(bytes.len()),
-            Part::More => {}
-            Part::Done => end = Progress::Done(from),
-            Part::Mismatch => end = Progress::Stop(from),
-            Part::Name(head) => {
+            CallProgress::More if from < to => to = (to + step.max(1)).min(bytes.len()),
+            CallProgress::More => {}
+            CallProgress::Done => end = Progress::Done(from),
+            CallProgress::Mismatch => end = Progress::Stop(from),
+            CallProgress::Name(head) => {
                 assert!(parts.is_empty() || parts.ends_with('#'), "one name");
                 if let Some(id) = object.id() {
                     parts.push_str(&format!("#{}#", lossy(id)));
@@ -94,16 +94,16 @@ fn read(shape: &CallShape, bytes: &[u8], step: usize) -> Said {
                     }
                 }
             }
-            Part::Id => parts.push_str(&format!("#{}#", lossy(object.id().expect("an id")))),
-            Part::Arguments(count) => {
+            CallProgress::Id => parts.push_str(&format!("#{}#", lossy(object.id().expect("an id")))),
+            CallProgress::Arguments(count) => {
                 assert!(!parts.is_empty() && count > 0);
                 arguments.push_str(&lossy(&bytes[from - count..from]));
             }
-            Part::Written => {
+            CallProgress::Written => {
                 assert!(!parts.is_empty() && !object.written().is_empty());
                 arguments.push_str(&lossy(object.written()));
             }
-            Part::Stop => unreachable!("nothing was asked for"),
+            CallProgress::Stop => unreachable!("nothing was asked for"),
         }
     }
     if end == Progress::More && (if shape.python { object.finish::<Python>() } else { object.finish::<Json>() }) {
@@ -280,9 +280,9 @@ fn arguments_flow_once_the_name_is_known() {
             let (part, count) = object.next::<Json>(&FLAT, &piece.as_bytes()[from..], usize::MAX, &Begins::NOTHING);
             from += count;
             match part {
-                Part::More | Part::Done => break,
-                Part::Arguments(count) => parts.push(&piece[from - count..from]),
-                Part::Name(_) => parts.push("name"),
+                CallProgress::More | CallProgress::Done => break,
+                CallProgress::Arguments(count) => parts.push(&piece[from - count..from]),
+                CallProgress::Name(_) => parts.push("name"),
                 other => panic!("{other:?}"),
             }
         }

@@ -1,6 +1,6 @@
 //! JSON in a JSON string: some models, and some templates, encode arguments twice.
 
-use super::{Kind, Progress, Scanner, Unescaper, is_space};
+use super::{JsonKind, Progress, Scanner, Unescaper, is_space};
 
 /// Decodes a JSON string that holds a JSON object, and checks the object.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +37,7 @@ impl JsonText {
 
     /// The string ended. An empty text means that there are no arguments; any other text must be an object.
     pub(crate) fn end(&mut self) {
-        let object = self.check.kind() == Some(Kind::Object) && self.check.finish();
+        let object = self.check.kind() == Some(JsonKind::Object) && self.check.finish();
         self.malformed |= self.started && !object;
     }
 

@@ -1,7 +1,7 @@
 //! How much of a JSON object that is being written stays as it is, whatever follows.
 
 use super::text::plain_len;
-use super::{At, Kind, OBJECT, Progress, Scanner, is_space};
+use super::{At, JsonKind, OBJECT, Progress, Scanner, is_space};
 
 /// Follows a JSON object that arrives in pieces, for a stream in which nothing can be taken back: finds how much of the text
 /// [`close_json`](super::close) keeps if the text is closed there.
@@ -61,7 +61,7 @@ impl StablePrefix {
             }
             let before = self.scanner.at;
             let is_after_end = self.scanner.feed(&[byte]) == Progress::Done(0) && !is_space(byte);
-            let is_object = self.scanner.kind().is_none_or(|kind| kind == Kind::Object);
+            let is_object = self.scanner.kind().is_none_or(|kind| kind == JsonKind::Object);
             let is_deep = self.scanner.depth() > self.deepest;
             self.is_over |= self.scanner.malformed() || is_after_end || !is_object || is_deep;
             if self.is_over {

@@ -150,14 +150,14 @@ fn a_value_cut_short_is_neither_complete_nor_malformed() {
 #[test]
 fn tells_the_kind() {
     for (text, kind) in [
-        ("{", Kind::Object),
-        ("[", Kind::Array),
-        ("\"", Kind::String),
-        ("-", Kind::Number),
-        ("1", Kind::Number),
-        ("t", Kind::Boolean),
-        ("n", Kind::Null),
-        ("N", Kind::Other),
+        ("{", JsonKind::Object),
+        ("[", JsonKind::Array),
+        ("\"", JsonKind::String),
+        ("-", JsonKind::Number),
+        ("1", JsonKind::Number),
+        ("t", JsonKind::Boolean),
+        ("n", JsonKind::Null),
+        ("N", JsonKind::Other),
     ] {
         let mut scanner = Scanner::new();
         scanner.feed(b" \n");

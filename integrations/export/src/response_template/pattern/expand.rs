@@ -4,7 +4,7 @@
 //! An import makes markers of them, and the check for vLLM's second implementation asks whether every match begins with one of
 //! finitely many texts.
 
-use unjinja_grammar::regex::{Node, Place};
+use unjinja_grammar::regex::{Assertion, Node};
 
 /// More texts than this are not markers any more.
 const MOST: usize = 16;
@@ -88,8 +88,8 @@ fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
             }
         }
         Node::Capture(None, part) | Node::Atomic(part) => add(part, done)?,
-        Node::Place(Place::LastLine | Place::End) => {}
-        Node::Place(_) => return Err("it asks where in the text it is".to_owned()),
+        Node::Assertion(Assertion::LastLine | Assertion::End) => {}
+        Node::Assertion(_) => return Err("it asks where in the text it is".to_owned()),
         Node::Same(_) => return Err("it refers to a group".to_owned()),
         // Text that must come before a marker is not part of it.
         Node::Look { ahead: false, negative: false, .. } => {}
@@ -140,7 +140,7 @@ fn beginning(node: &Node) -> Beginning {
     match node {
         Node::Char(_) => Beginning::Literal,
         Node::Any | Node::Set(_) | Node::Same(_) | Node::Look { .. } | Node::IgnoreCase(_) => Beginning::Other,
-        Node::Place(_) => Beginning::LiteralOrNothing,
+        Node::Assertion(_) => Beginning::LiteralOrNothing,
         Node::Sequence(parts) => {
             let first = parts.iter().map(beginning).find(|one| *one != Beginning::LiteralOrNothing);
             first.unwrap_or(Beginning::LiteralOrNothing)

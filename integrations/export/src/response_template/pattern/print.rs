@@ -7,7 +7,7 @@
 //! `abc` after nothing, `a` or `ab`, which is `(?:\z|a\z|ab\z)`; inside a repetition, after some complete repetitions and a
 //! part of one more.
 
-use unjinja_grammar::regex::{Greed, Item, Named, Node, Place, Set};
+use unjinja_grammar::regex::{Assertion, Greed, Item, Named, Node, Set};
 
 /// The pattern, with its named groups.
 pub(crate) fn pattern(node: &Node) -> String {
@@ -21,7 +21,9 @@ pub(crate) fn beginning(node: &Node) -> Option<String> {
     match node {
         Node::Char(_) | Node::Any | Node::Set(_) => Some("\\z".to_owned()),
         // Markers do not refer to groups, and only of markers it is asked whether they begin.
-        Node::Place(_) | Node::Same(_) | Node::Look { ahead: false, .. } | Node::Look { negative: true, .. } => None,
+        Node::Assertion(_) | Node::Same(_) | Node::Look { ahead: false, .. } | Node::Look { negative: true, .. } => {
+            None
+        }
         Node::Sequence(parts) => {
             // Side by side and not one in the other: libraries limit how deep groups may be nested.
             let (mut before, mut inside) = (String::new(), Vec::new());
@@ -67,11 +69,11 @@ fn write(node: &Node, with_names: bool, out: &mut String) {
         Node::Any => out.push_str("(?s:.)"),
         Node::Set(set) => write_set(set, out),
         Node::Same(name) => out.push_str(&format!("(?P={name})")),
-        Node::Place(Place::Start) => out.push_str("\\A"),
-        Node::Place(Place::LastLine) => out.push_str("(?=\\n?\\z)"),
-        Node::Place(Place::End) => out.push_str("\\z"),
-        Node::Place(Place::WordEdge) => out.push_str("\\b"),
-        Node::Place(Place::NoWordEdge) => out.push_str("\\B"),
+        Node::Assertion(Assertion::Start) => out.push_str("\\A"),
+        Node::Assertion(Assertion::LastLine) => out.push_str("(?=\\n?\\z)"),
+        Node::Assertion(Assertion::End) => out.push_str("\\z"),
+        Node::Assertion(Assertion::WordEdge) => out.push_str("\\b"),
+        Node::Assertion(Assertion::NoWordEdge) => out.push_str("\\B"),
         Node::Sequence(parts) => {
             for part in parts {
                 match part {

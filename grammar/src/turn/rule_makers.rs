@@ -3,17 +3,17 @@
 
 use unjinja_runtime::abi_3::{Hole, KeyOrder, Needs};
 
-use super::{Alternative, Call, NodeKey, Position, Turn};
+use super::{Alternative, Call, NodeKey, Position, TurnRules};
 use crate::Expr;
 use crate::key_order::{Sorting, sorting};
 use crate::schema::{RawString, Special, raw_string};
 use crate::syntax::Syntax;
 
 /// Makes the alternatives of a position.
-type Make = for<'t, 'a> fn(&'t mut Turn<'a>, Position) -> Vec<Alternative>;
+type Make = for<'t, 'a> fn(&'t mut TurnRules<'a>, Position) -> Vec<Alternative>;
 
 /// What makes the rules that only some formats need.
-pub(crate) struct Parts {
+pub(crate) struct RuleMakers {
     /// Names and ids.
     pub(super) names: Make,
     /// Arguments one by one.
@@ -21,14 +21,14 @@ pub(crate) struct Parts {
     /// All arguments as one value.
     pub(super) whole_arguments: Make,
     /// Arguments as text in a string.
-    pub(super) as_text: for<'t, 'a> fn(&'t mut Turn<'a>, Expr) -> Expr,
+    pub(super) as_text: for<'t, 'a> fn(&'t mut TurnRules<'a>, Expr) -> Expr,
     /// How a template sorts keys, if it does.
     pub(crate) sorting: fn(KeyOrder) -> Option<&'static dyn Sorting>,
     /// Strings between quote tokens, which are arguments.
     raw_string: Option<RawString>,
 }
 
-impl Parts {
+impl RuleMakers {
     /// What these needs take.
     // Inlined, so that an application links it alone.
     #[inline]
@@ -49,14 +49,14 @@ impl Parts {
     }
 }
 
-fn names(turn: &mut Turn<'_>, at: Position) -> Vec<Alternative> {
+fn names(turn: &mut TurnRules<'_>, at: Position) -> Vec<Alternative> {
     match turn.state(at.state).hole {
         Some(Hole::Name) => turn.name(at),
         _ => turn.any_name(at),
     }
 }
 
-fn arguments(turn: &mut Turn<'_>, at: Position) -> Vec<Alternative> {
+fn arguments(turn: &mut TurnRules<'_>, at: Position) -> Vec<Alternative> {
     let node = turn.state(at.state);
     match &node.hole {
         Some(Hole::Value) => turn.text_alternatives(NodeKey::Text(at, 0), 0),
@@ -69,13 +69,13 @@ fn arguments(turn: &mut Turn<'_>, at: Position) -> Vec<Alternative> {
     }
 }
 
-fn whole_arguments(turn: &mut Turn<'_>, at: Position) -> Vec<Alternative> {
+fn whole_arguments(turn: &mut TurnRules<'_>, at: Position) -> Vec<Alternative> {
     let node = turn.state(at.state);
     let value = turn.whole_arguments(at.call, node.hole == Some(Hole::Python));
     // This value holds all arguments, so none is missing after it.
     turn.value(Position { call: Call::Any, ..at }, node, value)
 }
 
-fn as_text(turn: &mut Turn<'_>, arguments: Expr) -> Expr {
+fn as_text(turn: &mut TurnRules<'_>, arguments: Expr) -> Expr {
     turn.values.escaped.string(&mut turn.builder, arguments)
 }
