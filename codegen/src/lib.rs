@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 use unjinja_runtime::Interpreter;
 use unjinja_runtime::abi_3::{Confirm, Entry, KeyOrder, MAX_MARKERS, ModelInfo, Program, State, StateId};
-use unjinja_spec::{ArgumentOrder, Channel, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode};
+use unjinja_spec::{ArgumentOrder, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode, StartsIn};
 
 mod determinize;
 mod error;
@@ -143,9 +143,9 @@ fn entry_state(spec: &FormatSpec, prompt: &GenerationPrompt, states: &States) ->
     // Reasoning without an opening marker begins at once, so this prompt has closed it already.
     let reasoning_is_over = spec.reasoning.start.trim().is_empty() && spec.reasoning.mode != ReasoningMode::None;
     match prompt.starts_in {
-        Channel::Content if reasoning_is_over => Some(states.content),
-        Channel::Content | Channel::Marker => Some(states.start),
-        Channel::Reasoning => states.reasoning_start,
+        StartsIn::Content if reasoning_is_over => Some(states.content),
+        StartsIn::Content | StartsIn::Marker => Some(states.start),
+        StartsIn::Reasoning => states.reasoning_start,
     }
 }
 
@@ -181,12 +181,12 @@ fn too_many_markers(state: &State) -> Option<LowerProblem> {
 fn read_again<'s>(spec: &'s FormatSpec, prompt: &'s GenerationPrompt) -> &'s str {
     match prompt.starts_in {
         // The start of the turn is a part of the marker if every marker that the prompt begins holds it.
-        Channel::Marker
+        StartsIn::Marker
             if spec.markers().any(|(key, text)| opens(key) && text.trim().starts_with(prompt.text.trim())) =>
         {
             &prompt.text
         }
-        Channel::Marker => prompt.text.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(""),
+        StartsIn::Marker => prompt.text.strip_prefix(spec.turn.assistant_start.as_str()).unwrap_or(""),
         _ => "",
     }
 }
@@ -203,10 +203,10 @@ fn opens(key: MarkerKey) -> bool {
     )
 }
 
-fn runtime_channel(channel: Channel) -> unjinja_runtime::Channel {
-    match channel {
-        Channel::Content | Channel::Marker => unjinja_runtime::Channel::Content,
-        Channel::Reasoning => unjinja_runtime::Channel::Reasoning,
+fn runtime_channel(starts_in: StartsIn) -> unjinja_runtime::Channel {
+    match starts_in {
+        StartsIn::Content | StartsIn::Marker => unjinja_runtime::Channel::Content,
+        StartsIn::Reasoning => unjinja_runtime::Channel::Reasoning,
     }
 }
 

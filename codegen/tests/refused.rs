@@ -2,7 +2,7 @@
 
 use unjinja_codegen::{LowerError, LowerProblem, interpreter, program};
 use unjinja_runtime::Interpreter;
-use unjinja_spec::{Channel, FormatSpec, MarkerKey, ReasoningMode, Status};
+use unjinja_spec::{FormatSpec, MarkerKey, ReasoningMode, StartsIn, Status};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -36,7 +36,7 @@ fn more_markers_than_a_search_tells_apart_are_refused() -> Result<(), Failure> {
 fn a_prompt_that_opens_unknown_reasoning_is_refused_with_its_place() -> Result<(), Failure> {
     let mut spec = committed()?;
     spec.reasoning.mode = ReasoningMode::None;
-    spec.generation_prompt[0].starts_in = Channel::Reasoning;
+    spec.generation_prompt[0].starts_in = StartsIn::Reasoning;
     let error = program(&spec).err().ok_or("the prompt was accepted")?;
     let [problem] = error.problems.as_slice() else { return Err(error.into()) };
     assert!(matches!(problem, LowerProblem::PromptOpensReasoning { index: 0, .. }), "{problem:?}");

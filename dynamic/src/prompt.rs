@@ -1,7 +1,7 @@
 //! A rendered prompt, and where in it the assistant's turn begins.
 
 use unjinja_runtime::{Channel, Event, Interpreter, Options, Stream};
-use unjinja_spec::{FormatSpec, Turn};
+use unjinja_spec::{FormatSpec, TurnMarkers};
 
 /// A rendered prompt. The parser has to know how it ends, because the model's output begins there: it may already open the
 /// reasoning.
@@ -52,7 +52,7 @@ impl Prompt {
 }
 
 /// [`Model::turn_of`](crate::Model::turn_of).
-pub(crate) fn turn_of<'p>(parser: &Interpreter, turn: &Turn, prompt: &'p str) -> &'p str {
+pub(crate) fn turn_of<'p>(parser: &Interpreter, turn: &TurnMarkers, prompt: &'p str) -> &'p str {
     let program = parser.program();
     let written = program.entries.iter().map(|entry| &*entry.text).filter(|text| prompt.ends_with(text));
     if let Some(text) = written.max_by_key(|text| text.len()).filter(|text| !text.is_empty()) {

@@ -2,7 +2,7 @@
 //! keys contradict each other. It reports everything that it finds and stops at nothing.
 
 use crate::model::{
-    CallIdPosition, Channel, ContentMode, FormatSpec, Header, ReasoningMode, SPEC_VERSION, ToolFormat, Tools,
+    CallIdPosition, ContentMode, FormatSpec, Header, ReasoningMode, SPEC_VERSION, StartsIn, ToolFormat, Tools,
 };
 use crate::status::Status;
 use crate::text;
@@ -255,7 +255,7 @@ impl Findings {
 
     fn generation_prompt(&mut self, spec: &FormatSpec) {
         for (index, prompt) in spec.generation_prompt.iter().enumerate() {
-            if prompt.starts_in == Channel::Reasoning && spec.reasoning.mode == ReasoningMode::None {
+            if prompt.starts_in == StartsIn::Reasoning && spec.reasoning.mode == ReasoningMode::None {
                 let key = format!("generation_prompt[{index}].starts_in");
                 let cause = "the output starts in `reasoning`, but `reasoning.mode` is `none`".to_owned();
                 let next = "write `reasoning.mode` and `reasoning.end`, or let the output start in `content`";

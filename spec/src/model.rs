@@ -39,7 +39,7 @@ pub struct FormatSpec {
     pub messages: Messages,
     /// The text around a message.
     #[serde(default)]
-    pub turn: Turn,
+    pub turn: TurnMarkers,
     /// What `add_generation_prompt` adds to the prompt, one entry per distinct text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generation_prompt: Vec<GenerationPrompt>,
@@ -82,7 +82,7 @@ impl FormatSpec {
             template,
             capabilities: Capabilities::default(),
             messages: Messages::default(),
-            turn: Turn::default(),
+            turn: TurnMarkers::default(),
             generation_prompt: Vec::new(),
             reasoning: Reasoning::default(),
             content: Content::default(),
@@ -172,7 +172,7 @@ pub struct Capabilities {
 /// The text around a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turn {
+pub struct TurnMarkers {
     /// Text before a user message.
     #[serde(default)]
     pub user_start: String,
@@ -195,13 +195,13 @@ pub struct GenerationPrompt {
     /// with the user's message, only the markers of reasoning at the end of the prompt.
     pub text: String,
     /// What the model's output begins with.
-    pub starts_in: Channel,
+    pub starts_in: StartsIn,
 }
 
 /// Where the model's output begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Channel {
+pub enum StartsIn {
     /// In the answer.
     #[default]
     Content,

@@ -6,7 +6,7 @@
 use crate::document::Value;
 use crate::effect::Effect::{self, Breaking, Compatible, Informational};
 use crate::marker::MarkerKey;
-use crate::model::{Channel, ContentMode, FormatSpec, ReasoningMode, ToolFormat};
+use crate::model::{ContentMode, FormatSpec, ReasoningMode, StartsIn, ToolFormat};
 use crate::status::Status;
 use crate::tag;
 
@@ -204,11 +204,11 @@ fn turn_end(case: &Case<'_>) -> Verdict {
 }
 
 /// Where a parser begins for a value of the thinking switch.
-fn starts_in(spec: &FormatSpec, thinking: Option<bool>) -> Channel {
+fn starts_in(spec: &FormatSpec, thinking: Option<bool>) -> StartsIn {
     let prompts = &spec.generation_prompt;
     let exact = prompts.iter().find(|prompt| prompt.thinking == thinking);
     let unset = prompts.iter().find(|prompt| prompt.thinking.is_none());
-    exact.or(unset).or(prompts.first()).map_or(Channel::Content, |prompt| prompt.starts_in)
+    exact.or(unset).or(prompts.first()).map_or(StartsIn::Content, |prompt| prompt.starts_in)
 }
 
 fn generation_prompt(case: &Case<'_>, table: &str, name: &str) -> Verdict {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::LazyLock;
 
 use unjinja_spec::{
-    CallId, CallIdPosition, Channel, Content, ContentMode, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, Status,
+    CallId, CallIdPosition, Content, ContentMode, FormatSpec, MarkerKey, ReasoningMode, SPEC_VERSION, StartsIn, Status,
     ToolFormat, Tools,
 };
 use unjinja_testkit::random::Random;
@@ -63,7 +63,7 @@ fn complete(spec: &mut FormatSpec) {
         reasoning.end.clear();
         spec.content.mode = ContentMode::Plain;
         for prompt in &mut spec.generation_prompt {
-            prompt.starts_in = Channel::Content;
+            prompt.starts_in = StartsIn::Content;
         }
     } else {
         reasoning.start.push_str("<r>");

@@ -8,7 +8,7 @@ use unjinja::testing::{Case, Cut, Transcript, bytes_looked_at};
 use unjinja::{ChatParser, Event, Message, Options, Tools};
 use unjinja_analyzer::render_calls;
 use unjinja_render::Template;
-use unjinja_spec::{Channel, Effect, ReasoningMode, ToolFormat, diff};
+use unjinja_spec::{Effect, ReasoningMode, StartsIn, ToolFormat, diff};
 
 /// A template of ours that renders tool calls.
 struct Format {
@@ -52,7 +52,7 @@ impl Format {
     /// A prompt after which the answer begins.
     fn prompt(&self) -> &str {
         let prompts = &self.model.spec.generation_prompt;
-        let prompt = prompts.iter().find(|prompt| prompt.starts_in != Channel::Reasoning);
+        let prompt = prompts.iter().find(|prompt| prompt.starts_in != StartsIn::Reasoning);
         prompt.map_or(&self.model.spec.turn.assistant_start, |prompt| &prompt.text)
     }
 

@@ -9,7 +9,7 @@ use unjinja::{GrammarOptions, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_grammar::GrammarExt;
 use unjinja_render::Template;
-use unjinja_spec::Channel;
+use unjinja_spec::StartsIn;
 use unjinja_testkit::sample;
 
 /// How many random sentences of each grammar are read.
@@ -224,7 +224,7 @@ fn answers_of_a_schema_are_read_as_its_values() -> Result<(), Failure> {
         for (text, fits) in [("{\"amount\": 1}", true), ("{\"amount\": \"1\"}", false), ("{}", false), ("Hello", false)]
         {
             if refuses(&grammar, &rules, text)?.is_none() != fits
-                && model.spec.generation_prompt[0].starts_in == Channel::Content
+                && model.spec.generation_prompt[0].starts_in == StartsIn::Content
             {
                 problems.push(format!("{name}: {text:?} should be {fits}"));
             }

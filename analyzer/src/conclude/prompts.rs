@@ -1,6 +1,6 @@
 //! The generation prompts, where each leaves the model, and the switch of thinking (R2).
 
-use unjinja_spec::{Channel, Content, ContentMode, GenerationPrompt, Reasoning, ReasoningMode};
+use unjinja_spec::{Content, ContentMode, GenerationPrompt, Reasoning, ReasoningMode, StartsIn};
 
 use super::opening::Opening;
 use crate::ask::{Observed, Prompt};
@@ -14,11 +14,11 @@ pub(crate) fn prompts(o: &Observed, opening: &Opening, reasoning: &Reasoning) ->
         let text = prompted_part(prompt, reasoning);
         let rest = text.split_once(opening.start.as_str()).map_or(text, |(_, rest)| rest);
         let starts_in = match opens_reasoning(rest, reasoning) {
-            true => Channel::Reasoning,
+            true => StartsIn::Reasoning,
             false if !opening.prompted_header.is_empty() && prompt.text.ends_with(&opening.prompted_header) => {
-                Channel::Marker
+                StartsIn::Marker
             }
-            false => Channel::Content,
+            false => StartsIn::Content,
         };
         let thinking = prompt.switch.as_ref().map(|(_, on)| *on);
         GenerationPrompt { thinking, text: text.to_owned(), starts_in }

@@ -8,7 +8,7 @@
 use unjinja::abi_3::{InText, is_mention, is_special_token};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{Options, Unparsed};
-use unjinja_spec::{Channel, ContentMode, FormatSpec, MarkerText};
+use unjinja_spec::{ContentMode, FormatSpec, MarkerText, StartsIn};
 
 use crate::models::{self, Model};
 
@@ -72,7 +72,7 @@ fn answer(model: &Model, sentence: &str) -> (Options, String) {
     let entry = [Some(false), None].into_iter().find_map(|on| prompts().find(|(prompt, _)| prompt.thinking == on));
     let entry = entry.or_else(|| prompts().next());
     let mut turn = String::new();
-    if entry.is_some_and(|(prompt, _)| prompt.starts_in == Channel::Reasoning) {
+    if entry.is_some_and(|(prompt, _)| prompt.starts_in == StartsIn::Reasoning) {
         turn.push_str(&spec.reasoning.end);
     }
     let wrapped = spec.content.mode == ContentMode::AlwaysWrapped;

@@ -1,7 +1,7 @@
 //! Draws random specs, and the behaviour of a template that its spec does not describe.
 
 use unjinja_spec::{
-    Channel, Content, ContentMode, FormatSpec, GenerationPrompt, ReasoningMode, TemplateInfo, ToolFormat,
+    Content, ContentMode, FormatSpec, GenerationPrompt, ReasoningMode, StartsIn, TemplateInfo, ToolFormat,
 };
 
 use crate::behaviour::{Absent, AcceptedArguments, Behaviour, History, PARTS};
@@ -189,13 +189,13 @@ fn always_opened(spec: &FormatSpec) -> bool {
 fn prompts(rng: &mut Rng, spec: &mut FormatSpec, behaviour: &Behaviour) {
     let start = spec.turn.assistant_start.clone();
     let reasoning = &mut spec.reasoning;
-    let opened = (format!("{start}{}", reasoning.start), Channel::Reasoning);
-    let empty = (format!("{start}{}{}", reasoning.start, reasoning.end), Channel::Content);
-    let closed = (format!("{start}{}", reasoning.end), Channel::Content);
+    let opened = (format!("{start}{}", reasoning.start), StartsIn::Reasoning);
+    let empty = (format!("{start}{}{}", reasoning.start, reasoning.end), StartsIn::Content);
+    let closed = (format!("{start}{}", reasoning.end), StartsIn::Content);
     let delimiter = reasoning.mode != ReasoningMode::None && reasoning.start.is_empty();
     // If only the end of reasoning has a marker, output begins in reasoning.
-    let bare = (start, if delimiter { Channel::Reasoning } else { Channel::Content });
-    let mut add = |thinking, (text, starts_in): &(String, Channel)| {
+    let bare = (start, if delimiter { StartsIn::Reasoning } else { StartsIn::Content });
+    let mut add = |thinking, (text, starts_in): &(String, StartsIn)| {
         spec.generation_prompt.push(GenerationPrompt { thinking, text: text.clone(), starts_in: *starts_in });
     };
     let hidden = behaviour.history == History::Never;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use unjinja_render::Template;
 use unjinja_runtime::{Message, Options, parse};
-use unjinja_spec::{Channel, FormatSpec, ReasoningMode, Status};
+use unjinja_spec::{FormatSpec, ReasoningMode, StartsIn, Status};
 
 use crate::analyze::{Naming, analyze};
 
@@ -53,8 +53,9 @@ fn the_end_of_the_prompt_says_where_a_turn_begins() -> Result<(), Failure> {
         for (value, opens) in [json!({}), json!({"thinking": true}), json!({"thinking": false})].iter().zip(expected) {
             let thinking = value["thinking"].as_bool();
             let prompt = spec.generation_prompt.iter().find(|prompt| prompt.thinking == thinking).ok_or("no prompt")?;
-            let (text, channel) = if opens { ("<think>", Channel::Reasoning) } else { ("</think>", Channel::Content) };
-            assert_eq!((&*prompt.text, prompt.starts_in), (text, channel), "{condition}, {value}");
+            let (text, starts_in) =
+                if opens { ("<think>", StartsIn::Reasoning) } else { ("</think>", StartsIn::Content) };
+            assert_eq!((&*prompt.text, prompt.starts_in), (text, starts_in), "{condition}, {value}");
             if opens {
                 let message = read(&template, &spec, value, "Clouds.</think>Yes.<|end|>")?;
                 assert_eq!(thought(&message), ("Clouds.", "Yes."), "{condition}, {value}");
@@ -133,7 +134,7 @@ fn other_ends_of_prompts_open_nothing() -> Result<(), Failure> {
              {{% if add_generation_prompt %}}<|assistant|>{end}{{% endif %}}"
         );
         let (template, spec) = template(&source)?;
-        assert_eq!(spec.generation_prompt[0].starts_in, Channel::Content, "{end}");
+        assert_eq!(spec.generation_prompt[0].starts_in, StartsIn::Content, "{end}");
         assert_eq!(thought(&read(&template, &spec, &json!({}), "Yes.<|end|>")?), ("", "Yes."), "{end}");
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! else is a reason why not, never a guess.
 
 use unjinja_spec::{
-    Capabilities, Channel, ContentMode, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode, TemplateInfo,
+    Capabilities, ContentMode, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode, StartsIn, TemplateInfo,
     ToolFormat,
 };
 
@@ -168,7 +168,7 @@ impl Import {
             _ => self.plain("", "start_anchor", anchor),
         };
         let start = texts.into_iter().next().unwrap_or_default();
-        let prompt = GenerationPrompt { thinking: None, text: start.clone(), starts_in: Channel::Content };
+        let prompt = GenerationPrompt { thinking: None, text: start.clone(), starts_in: StartsIn::Content };
         self.spec.generation_prompt = vec![prompt];
         self.spec.turn.assistant_start = start;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json, json};
-use unjinja_spec::{Channel, ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode};
+use unjinja_spec::{ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, StartsIn};
 
 use super::super::dialect::Dialect;
 use super::calls;
@@ -51,7 +51,7 @@ fn anchor(spec: &FormatSpec) -> (&'static str, String) {
         .generation_prompt
         .iter()
         .filter(|prompt| !prompt.text.is_empty())
-        .filter(|prompt| start.is_empty() || prompt.starts_in == Channel::Marker && markers.iter().any(is_marker))
+        .filter(|prompt| start.is_empty() || prompt.starts_in == StartsIn::Marker && markers.iter().any(is_marker))
         .map(|prompt| escaped(&prompt.text))
         .collect();
     if !begun.is_empty() {
@@ -98,7 +98,7 @@ fn reasoning(spec: &FormatSpec, dialect: Dialect, losses: &mut Vec<LossKind>) ->
         return None;
     }
     let mut field = Map::new();
-    let opened = spec.generation_prompt.iter().filter(|prompt| prompt.starts_in == Channel::Reasoning);
+    let opened = spec.generation_prompt.iter().filter(|prompt| prompt.starts_in == StartsIn::Reasoning);
     let opener = opened.filter_map(|prompt| prompt.text.strip_prefix(spec.turn.assistant_start.as_str())).next();
     match (MarkerText::new(&reasoning.start).is_layout(), opener.filter(|text| !text.trim().is_empty())) {
         (false, _) => {

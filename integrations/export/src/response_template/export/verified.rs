@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 use unjinja_analyzer::{Rendered, Verification};
 use unjinja_runtime::{Message, Tools};
-use unjinja_spec::{Channel, FormatSpec};
+use unjinja_spec::{FormatSpec, StartsIn};
 
 use super::super::dialect::Dialect;
 use super::super::error::ReadError;
@@ -229,7 +229,7 @@ fn split<'s>(spec: &'s FormatSpec, turn: &'s Rendered) -> (&'s str, &'s str) {
     let prompts = || spec.generation_prompt.iter().filter_map(tail);
     let longest = prompts().filter(|text| turn.body.starts_with(text)).map(str::len).max().unwrap_or(0);
     let reasons = !turn.message.reasoning_content.is_empty();
-    let thinking = spec.generation_prompt.iter().filter(|prompt| prompt.starts_in == Channel::Reasoning);
+    let thinking = spec.generation_prompt.iter().filter(|prompt| prompt.starts_in == StartsIn::Reasoning);
     match thinking.filter_map(tail).find(|text| !text.trim().is_empty()) {
         Some(text) if longest == 0 && reasons && spec.reasoning.start.trim().is_empty() => (text, &turn.body),
         _ => turn.body.split_at(longest),

@@ -8,7 +8,7 @@ use unjinja_build::{Build, Input};
 use unjinja_peers::formats::{FORMATS, OTHERS, Peers};
 use unjinja_peers::message::{Called, Heard};
 use unjinja_runtime::{ChatParser, Options, Tools, Unparsed};
-use unjinja_spec::{Channel, FormatSpec, Overlay, Reasoning};
+use unjinja_spec::{FormatSpec, Overlay, Reasoning, StartsIn};
 
 use crate::cases::Case;
 
@@ -73,7 +73,7 @@ impl Reader {
             None => {
                 let prompts = &self.spec.generation_prompt;
                 let known = prompts.iter().find(|prompt| prompt.thinking == case.enable_thinking).or(prompts.first());
-                known.is_some_and(|prompt| prompt.starts_in == Channel::Reasoning)
+                known.is_some_and(|prompt| prompt.starts_in == StartsIn::Reasoning)
             }
         }
     }
