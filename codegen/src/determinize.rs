@@ -18,7 +18,7 @@ use unjinja_runtime::abi_3::{
 use unjinja_spec::MarkerKey;
 
 use crate::error::LowerProblem;
-use crate::plan::{self, HoleRole, Literal, Plan, Role};
+use crate::plan::{HoleRole, Literal, Plan, PlanHole, Role};
 use graph::{Closure, Continuation, Edge, Graph};
 
 /// The states of a plan, and those with a special meaning.
@@ -63,7 +63,7 @@ struct Builder {
 }
 
 /// The word for a hole in the name of the state after it.
-fn hole_key(hole: &plan::Hole) -> &'static str {
+fn hole_key(hole: &PlanHole) -> &'static str {
     match hole.reads {
         Hole::Text(_) => "text",
         Hole::Name => "name",
@@ -221,7 +221,7 @@ impl Builder {
     fn exits_of(&self, hole: usize) -> Vec<Continuation> {
         let closure = self.graph.closure(self.targets[hole], self.last);
         let mut literals = closure.literals.clone();
-        let plan::Hole { reads, until, openers, .. } = &self.graph.holes[hole];
+        let PlanHole { reads, until, openers, .. } = &self.graph.holes[hole];
         if let Hole::Text(_) = reads {
             literals.retain(|(_, literal, _)| {
                 let literal = &self.graph.literals[*literal];

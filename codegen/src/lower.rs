@@ -18,7 +18,7 @@ use unjinja_runtime::Channel;
 use unjinja_runtime::abi_3::{Action, InText, Origin};
 use unjinja_spec::{ContentMode, END_OF_TEXT, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
-use crate::plan::{self, Expr, Literal, Openers, Plan, Role};
+use crate::plan::{Expr, Literal, Openers, Plan, PlanHole, Role};
 use build::{is_empty, is_tag, literal, marker, sequence, tolerated};
 use source::Source;
 use stray::leftovers;
@@ -36,7 +36,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
             until.push(Role::CallOpen);
         }
         let openers = Openers::NotLeading;
-        let hole = Expr::Hole(plan::Hole::text(Channel::Reasoning, until, openers));
+        let hole = Expr::Hole(PlanHole::text(Channel::Reasoning, until, openers));
         let close = sequence(vec![
             marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
             Expr::Action(Action::CloseReasoning),
@@ -61,7 +61,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     let answer = |openers| {
         let until =
             vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::Fence];
-        Expr::Hole(plan::Hole::text(Channel::Content, until, openers))
+        Expr::Hole(PlanHole::text(Channel::Content, until, openers))
     };
     // The state of answer text is that of the first of these holes.
     parts.push(answer(Openers::Any));

@@ -20,7 +20,7 @@ pub enum Expr {
     /// A part of a marker.
     Literal(Literal),
     /// A place that the model fills in.
-    Hole(Hole),
+    Hole(PlanHole),
     /// An action of the parser at this point. It consumes no text.
     Action(Action),
     /// All of these, one after the other.
@@ -106,7 +106,7 @@ pub enum Role {
 
 /// A place that the model fills in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hole {
+pub struct PlanHole {
     /// What is read here.
     pub reads: program::Hole,
     /// The roles of the literals that end free text; empty for anything but free text.
@@ -117,7 +117,7 @@ pub struct Hole {
     pub role: HoleRole,
 }
 
-impl Hole {
+impl PlanHole {
     /// Text of a channel, up to a literal with one of these roles.
     pub(crate) fn text(channel: Channel, until: Vec<Role>, openers: Openers) -> Self {
         Self { reads: program::Hole::Text(channel), until, openers, role: HoleRole::InOrder }
@@ -155,7 +155,7 @@ impl Openers {
     }
 }
 
-impl From<program::Hole> for Hole {
+impl From<program::Hole> for PlanHole {
     fn from(reads: program::Hole) -> Self {
         Self { reads, until: Vec::new(), openers: Openers::Any, role: HoleRole::InOrder }
     }

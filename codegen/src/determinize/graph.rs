@@ -6,14 +6,14 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi_3::Action;
 
-use crate::plan::{self, Expr, Literal};
+use crate::plan::{Expr, Literal, PlanHole};
 
 /// The grammar as a graph. An edge consumes nothing, a literal, or what fills a hole.
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) edges: Vec<Vec<(Edge, usize)>>,
     pub(super) literals: Vec<Literal>,
-    pub(super) holes: Vec<plan::Hole>,
+    pub(super) holes: Vec<PlanHole>,
     /// What can come next at a node, once it was asked for. The same nodes are asked for many times.
     closures: RefCell<HashMap<usize, Rc<Closure>>>,
 }

@@ -7,7 +7,7 @@ use unjinja_spec::{MarkerKey, ToolFormat};
 use super::build::tolerated;
 use super::lenient::is_announced;
 use super::source::Source;
-use crate::plan::{self, Expr, Openers, Role};
+use crate::plan::{Expr, Openers, PlanHole, Role};
 
 /// The line that opens or closes a fence begins with it.
 const FENCE: &str = "```";
@@ -22,7 +22,7 @@ pub(super) fn code(spec: &Source<'_>) -> Expr {
     let fence = |role| Expr::Literal(tolerated(MarkerKey::CodeFence, FENCE, role));
     let until =
         vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::FenceEnd];
-    let hole = Expr::Hole(plan::Hole::text(Channel::Content, until, Openers::Tokens));
+    let hole = Expr::Hole(PlanHole::text(Channel::Content, until, Openers::Tokens));
     let close = Expr::Sequence(vec![fence(Role::FenceEnd), Expr::Action(Action::CloseFence)]);
     Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close.optional()])
 }

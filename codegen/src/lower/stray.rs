@@ -6,7 +6,7 @@ use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, is_tag, marker, sequence, tolerated};
 use super::source::Source;
-use crate::plan::{self, Expr, HoleRole, Literal, Openers, Role};
+use crate::plan::{Expr, HoleRole, Literal, Openers, PlanHole, Role};
 
 /// The markers that close a part of a call, the innermost first, and the one that closes reasoning.
 const CLOSERS: [MarkerKey; 6] = [
@@ -84,7 +84,7 @@ fn up_to(mut openers: Vec<Literal>, closers: Vec<Literal>, role: HoleRole) -> Ex
     let ends = openers.chain(closers).map(|end| Literal { role: Role::Broken, ..end });
     let ends = ends.map(|end| Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)]));
     let (reads, until) = (Hole::Text(Channel::Unparsed), vec![Role::Broken]);
-    let hole = plan::Hole { reads, until, openers: Openers::Any, role };
+    let hole = PlanHole { reads, until, openers: Openers::Any, role };
     Expr::Sequence(vec![Expr::Hole(hole), Expr::Choice(ends.collect())])
 }
 
