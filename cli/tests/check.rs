@@ -10,37 +10,37 @@ use unjinja_codegen::interpreter;
 use unjinja_render::Template;
 use unjinja_runtime::{Message, Options, ToolCall, parse};
 use unjinja_spec::FormatSpec;
-use unjinja_testkit::commands::{Place, Said};
+use unjinja_testkit::commands::{CommandFolder, Said};
 use unjinja_testkit::root;
 
 type Failure = Box<dyn Error>;
 
 /// A folder with a copy of one of the templates and its committed spec.
 struct Committed {
-    place: Place,
+    folder: CommandFolder,
     template: String,
 }
 
 impl Committed {
     fn new(name: &str, template: &str) -> Result<Self, Failure> {
         let committed =
-            Self { place: crate::support::place("check", name)?, template: format!("templates/{template}.jinja") };
-        committed.place.write(&committed.template, &fs::read(root().join(&committed.template))?)?;
-        committed.place.run("mkdir specs", b"")?;
+            Self { folder: crate::support::folder("check", name)?, template: format!("templates/{template}.jinja") };
+        committed.folder.write(&committed.template, &fs::read(root().join(&committed.template))?)?;
+        committed.folder.run("mkdir specs", b"")?;
         let written = committed.check("--write")?;
         assert_eq!(written.code, 0, "{}", written.stderr);
         Ok(committed)
     }
 
     fn check(&self, more: &str) -> Result<Said, Failure> {
-        self.place.run(&format!("unjinja check templates --specs specs {more}"), b"")
+        self.folder.run(&format!("unjinja check templates --specs specs {more}"), b"")
     }
 
     /// Changes the template's text.
     fn edit(&self, from: &str, to: &str) -> Result<(), Failure> {
-        let text = self.place.read(&self.template)?;
+        let text = self.folder.read(&self.template)?;
         assert!(text.contains(from), "{from:?} is not in the template");
-        self.place.write(&self.template, text.replace(from, to).as_bytes())
+        self.folder.write(&self.template, text.replace(from, to).as_bytes())
     }
 }
 
@@ -171,7 +171,7 @@ fn an_edit_is_reported_with_its_effect() -> Result<(), Failure> {
     for edit in EDITS {
         let committed = Committed::new(&edit.name.replace([' ', '\''], "_"), edit.template)?;
         let spec = format!("specs/{}.toml", edit.template);
-        let old = FormatSpec::from_toml(&committed.place.read(&spec)?, &spec)?;
+        let old = FormatSpec::from_toml(&committed.folder.read(&spec)?, &spec)?;
         for (from, to) in edit.edits {
             committed.edit(from, to)?;
         }
@@ -189,7 +189,7 @@ fn an_edit_is_reported_with_its_effect() -> Result<(), Failure> {
             }
         }
         // The report is right: the old parser reads what the new template writes if and only if it says so.
-        let template = Template::parse(&committed.template, &committed.place.read(&committed.template)?)?;
+        let template = Template::parse(&committed.template, &committed.folder.read(&committed.template)?)?;
         let (read, all) = read_by(&old, &template)?;
         assert!(all >= 50, "{}: {all} turns", edit.name);
         if (read < all) != (edit.effect == "breaking") {
@@ -197,7 +197,7 @@ fn an_edit_is_reported_with_its_effect() -> Result<(), Failure> {
         }
         // The command that it prints accepts the changes.
         let command = report["mend"].as_str().ok_or("no command mends")?;
-        assert_eq!(committed.place.run(command, b"")?.code, 0);
+        assert_eq!(committed.folder.run(command, b"")?.code, 0);
         assert_eq!(committed.check("")?.code, 0, "{}", edit.name);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -237,7 +237,7 @@ fn same(a: &Message, b: &Message) -> bool {
 #[test]
 fn new_and_gone_specs_are_reported_and_written() -> Result<(), Failure> {
     let committed = Committed::new("moved", "hermes")?;
-    committed.place.write("templates/other.jinja", committed.place.read(&committed.template)?.as_bytes())?;
+    committed.folder.write("templates/other.jinja", committed.folder.read(&committed.template)?.as_bytes())?;
     let old = root().join(env!("CARGO_TARGET_TMPDIR")).join("check/moved").join(&committed.template);
     fs::remove_file(old)?;
     let said = committed.check("--format json")?;
@@ -250,10 +250,10 @@ fn new_and_gone_specs_are_reported_and_written() -> Result<(), Failure> {
     assert_eq!(outcome("other").as_deref(), Some("new"));
     assert_eq!(outcome("hermes").as_deref(), Some("gone"));
     // If files are named, others are not reported.
-    let one = committed.place.run("unjinja check templates/other.jinja --specs specs --format json", b"")?;
+    let one = committed.folder.run("unjinja check templates/other.jinja --specs specs --format json", b"")?;
     assert!(!one.stdout.contains("gone"), "{}", one.stdout);
     assert_eq!(committed.check("--write")?.code, 0);
-    assert!(committed.place.read("specs/hermes.toml").is_err());
+    assert!(committed.folder.read("specs/hermes.toml").is_err());
     assert_eq!(committed.check("")?.code, 0);
     Ok(())
 }
@@ -261,7 +261,7 @@ fn new_and_gone_specs_are_reported_and_written() -> Result<(), Failure> {
 #[test]
 fn a_template_that_breaks_leaves_its_spec_alone() -> Result<(), Failure> {
     let committed = Committed::new("broken", "hermes")?;
-    let spec = committed.place.read("specs/hermes.toml")?;
+    let spec = committed.folder.read("specs/hermes.toml")?;
     committed.edit("{%- if add_generation_prompt %}", "{%- if add_generation_prompt")?;
     for more in ["", "--write", "--format github", "--format markdown"] {
         let said = committed.check(more)?;
@@ -269,21 +269,21 @@ fn a_template_that_breaks_leaves_its_spec_alone() -> Result<(), Failure> {
         assert!(said.stdout.contains("template syntax"), "{more}: {}", said.stdout);
         assert!(!said.stdout.contains("gone"), "{more}: {}", said.stdout);
     }
-    assert_eq!(committed.place.read("specs/hermes.toml")?, spec);
+    assert_eq!(committed.folder.read("specs/hermes.toml")?, spec);
     Ok(())
 }
 
 #[test]
 fn an_invalid_spec_is_reported_and_rewritten() -> Result<(), Failure> {
     let committed = Committed::new("no_spec", "hermes")?;
-    let good = committed.place.read("specs/hermes.toml")?;
+    let good = committed.folder.read("specs/hermes.toml")?;
     for text in ["spec_version = ", "\u{0}", "[template]\nname = 3\n"] {
-        committed.place.write("specs/hermes.toml", text.as_bytes())?;
+        committed.folder.write("specs/hermes.toml", text.as_bytes())?;
         let said = committed.check("")?;
         assert_eq!(said.code, 1);
         assert!(said.stdout.contains("the committed spec cannot be read"), "{}", said.stdout);
         assert_eq!(committed.check("--write")?.code, 0);
-        assert_eq!(committed.place.read("specs/hermes.toml")?, good);
+        assert_eq!(committed.folder.read("specs/hermes.toml")?, good);
     }
     Ok(())
 }
@@ -292,7 +292,7 @@ fn an_invalid_spec_is_reported_and_rewritten() -> Result<(), Failure> {
 fn an_overlay_that_changes_nothing_is_an_error() -> Result<(), Failure> {
     let committed = Committed::new("idle", "hermes")?;
     let overlay = "specs/hermes.overlay.toml";
-    committed.place.write(overlay, b"[tools]\n# The analysis says so too.\nname_field = \"name\"\n")?;
+    committed.folder.write(overlay, b"[tools]\n# The analysis says so too.\nname_field = \"name\"\n")?;
     let said = committed.check("")?;
     assert_eq!(said.code, 1);
     assert!(said.stdout.contains("line 3: `tools.name_field` changes nothing"), "{}", said.stdout);
@@ -300,7 +300,9 @@ fn an_overlay_that_changes_nothing_is_an_error() -> Result<(), Failure> {
     assert_eq!(committed.check("--write")?.code, 1);
     let annotated = committed.check("--format github")?.stdout;
     assert!(annotated.starts_with("::error file=specs/hermes.overlay.toml,line=3,"), "{annotated}");
-    committed.place.write(overlay, b"[tools]\n# The model was trained on another key.\nname_field = \"function\"\n")?;
+    committed
+        .folder
+        .write(overlay, b"[tools]\n# The model was trained on another key.\nname_field = \"function\"\n")?;
     assert_eq!(committed.check("")?.code, 0);
     Ok(())
 }
@@ -308,8 +310,8 @@ fn an_overlay_that_changes_nothing_is_an_error() -> Result<(), Failure> {
 #[test]
 fn two_templates_of_one_name_are_reported() -> Result<(), Failure> {
     let committed = Committed::new("one_name", "hermes")?;
-    committed.place.write("more/hermes.jinja", &fs::read(root().join("templates/qwen3.jinja"))?)?;
-    let said = committed.place.run("unjinja check templates more --specs specs", b"")?;
+    committed.folder.write("more/hermes.jinja", &fs::read(root().join("templates/qwen3.jinja"))?)?;
+    let said = committed.folder.run("unjinja check templates more --specs specs", b"")?;
     assert_eq!(said.code, 1);
     assert!(said.stdout.contains("its spec would be called `hermes`, like that of hermes.jinja"), "{}", said.stdout);
     Ok(())
@@ -323,21 +325,21 @@ fn what_fails_a_check_can_be_chosen() -> Result<(), Failure> {
         levels.iter().map(|level| Ok(committed.check(level)?.code)).collect()
     };
     assert_eq!(codes()?, [0, 0, 0, 0]);
-    let hermes = committed.place.read("templates/hermes.jinja")?;
-    committed.place.write("templates/hermes.jinja", format!("{{# New. #}}{hermes}").as_bytes())?;
+    let hermes = committed.folder.read("templates/hermes.jinja")?;
+    committed.folder.write("templates/hermes.jinja", format!("{{# New. #}}{hermes}").as_bytes())?;
     assert_eq!(codes()?, [1, 1, 0, 0]);
     let said = committed.check("--fail-on breaking")?;
     assert!(said.stderr.starts_with("1 difference; to accept: unjinja check "), "{}", said.stderr);
     // A template without a spec breaks no parser; one that does not work does.
-    committed.place.write("templates/other.jinja", hermes.as_bytes())?;
+    committed.folder.write("templates/other.jinja", hermes.as_bytes())?;
     assert_eq!(codes()?, [1, 1, 1, 0]);
-    committed.place.write("templates/other.jinja", b"{{")?;
+    committed.folder.write("templates/other.jinja", b"{{")?;
     assert_eq!(codes()?, [1, 1, 1, 1]);
-    committed.place.write("templates/other.jinja", hermes.as_bytes())?;
+    committed.folder.write("templates/other.jinja", hermes.as_bytes())?;
     committed.edit("tool_call>", "call>")?;
     assert_eq!(codes()?, [1, 1, 1, 1]);
     let diff = "unjinja diff specs/hermes.toml changed/hermes.toml --fail-on breaking";
-    committed.place.run("unjinja analyze templates/hermes.jinja -o changed", b"")?;
-    assert_eq!(committed.place.run(diff, b"")?.code, 1);
+    committed.folder.run("unjinja analyze templates/hermes.jinja -o changed", b"")?;
+    assert_eq!(committed.folder.run(diff, b"")?.code, 1);
     Ok(())
 }

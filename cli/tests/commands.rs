@@ -42,21 +42,21 @@ fn commands_print_what_is_expected() -> Result<(), Box<dyn Error>> {
 
 /// Runs one case. Returns what its commands printed and their exit codes.
 fn run(name: &str, case: &str) -> Result<String, Box<dyn Error>> {
-    let place = crate::support::place("commands", name)?;
+    let folder = crate::support::folder("commands", name)?;
     let end = case.find("\n-- ").map_or(case.len(), |at| at + 1);
     let (commands, rest) = case.split_at(end);
     let mut input = Vec::new();
     for (file, text) in files(rest) {
         match (file, file.split_once(" < ")) {
             ("stdin", _) => input = bytes(text)?,
-            (_, Some((file, path))) => place.write(file, &fs::read(unjinja_testkit::root().join(path))?)?,
-            _ => place.write(file, &bytes(text)?)?,
+            (_, Some((file, path))) => folder.write(file, &fs::read(unjinja_testkit::root().join(path))?)?,
+            _ => folder.write(file, &bytes(text)?)?,
         }
     }
     let mut said = String::new();
     for line in commands.lines() {
         let command = line.strip_prefix("$ ").ok_or("a case begins with lines `$ COMMAND`")?;
-        let one = place.run(command, &input)?;
+        let one = folder.run(command, &input)?;
         said.push_str(&format!("$ {command}\n{}", one.stdout));
         if !one.stdout.is_empty() && !one.stdout.ends_with('\n') {
             said.push_str("\n-- no newline --\n");

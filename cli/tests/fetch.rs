@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::support::hub::{Answer, Hub};
 use crate::support::workflow;
 use serde_json::{Value, json};
-use unjinja_testkit::commands::{Place, Said};
+use unjinja_testkit::commands::{CommandFolder, Said};
 use unjinja_testkit::root;
 
 type Done = Result<(), Box<dyn Error>>;
@@ -28,20 +28,20 @@ fn file(text: &str) -> Answer {
 /// A Hub, and a folder with a manifest.
 struct Scene {
     hub: Hub,
-    place: Place,
+    folder: CommandFolder,
 }
 
 impl Scene {
     fn new(name: &str, manifest: &str) -> Result<Self, Box<dyn Error>> {
-        let place = crate::support::place("fetch", name)?;
-        place.write("sources.toml", manifest.as_bytes())?;
-        Ok(Self { hub: Hub::start()?, place })
+        let folder = crate::support::folder("fetch", name)?;
+        folder.write("sources.toml", manifest.as_bytes())?;
+        Ok(Self { hub: Hub::start()?, folder })
     }
 
     /// Runs `fetch` with these variables and arguments.
     fn fetch(&self, environment: &str, arguments: &str) -> Result<Said, Box<dyn Error>> {
         let endpoint = self.hub.endpoint();
-        self.place.run(&format!("HF_ENDPOINT={endpoint} {environment} unjinja fetch --out out {arguments}"), b"")
+        self.folder.run(&format!("HF_ENDPOINT={endpoint} {environment} unjinja fetch --out out {arguments}"), b"")
     }
 
     /// The one error of a run that fails, with `HUB` in place of the address.
@@ -75,7 +75,7 @@ fn new_unchanged_changed() -> Done {
         "{}",
         before.stderr
     );
-    assert!(scene.place.read("out/one.jinja").is_err(), "--check writes nothing");
+    assert!(scene.folder.read("out/one.jinja").is_err(), "--check writes nothing");
 
     let first = scene.fetch("", "")?;
     assert_eq!(first.code, 0, "{}", first.stderr);
@@ -86,8 +86,8 @@ fn new_unchanged_changed() -> Done {
          three: new: three.jinja org/three, tokenizer_config.json\n\
          3 new\n"
     );
-    assert_eq!(scene.place.read("out/one.jinja")?, TEMPLATE);
-    assert_eq!(scene.place.read("out/Two.jinja")?, OTHER);
+    assert_eq!(scene.folder.read("out/one.jinja")?, TEMPLATE);
+    assert_eq!(scene.folder.read("out/Two.jinja")?, OTHER);
     assert_eq!(scene.fetch("", "")?.stdout, "3 unchanged\n");
     assert_eq!(scene.fetch("", "--check")?.code, 0);
 
@@ -100,7 +100,7 @@ fn new_unchanged_changed() -> Done {
     assert_eq!(rows[0]["commit"], scene.hub.commit("org/one"));
     assert_eq!(rows[1]["revision"], "v1");
     has_the_documented_shape(&rows)?;
-    assert_eq!(scene.place.read("out/one.jinja")?, OTHER);
+    assert_eq!(scene.folder.read("out/one.jinja")?, OTHER);
     Ok(())
 }
 
@@ -113,7 +113,7 @@ fn some_by_name() -> Done {
     }
     let said = scene.fetch("", "three Two.jinja")?;
     assert!(said.stdout.ends_with("2 new\n"), "{}{}", said.stdout, said.stderr);
-    assert!(scene.place.read("out/one.jinja").is_err());
+    assert!(scene.folder.read("out/one.jinja").is_err());
     let wrong = scene.fetch("", "thre")?;
     assert_eq!(wrong.code, 2);
     assert_eq!(wrong.stderr, "error: sources.toml: it lists no template called \"thre\"; did you mean three?\n");
@@ -126,7 +126,7 @@ fn named_templates_in_files_of_their_own() -> Done {
     scene.hub.put("org/one", "main", "chat_template.jinja", file(TEMPLATE));
     scene.hub.put("org/one", "main", "additional_chat_templates/rag.jinja", file(OTHER));
     assert_eq!(scene.fetch("", "")?.code, 0);
-    assert_eq!(scene.place.read("out/one.jinja")?, OTHER);
+    assert_eq!(scene.folder.read("out/one.jinja")?, OTHER);
     Ok(())
 }
 
@@ -144,9 +144,9 @@ fn the_cache_is_the_hubs() -> Done {
     assert_eq!(asked(""), wanted.map(|file| format!("GET /org/one/resolve/main/{file}")));
     // Where other clients look.
     let model = "hf_home/hub/models--org--one";
-    assert_eq!(scene.place.read(&format!("{model}/refs/main"))?, commit);
-    assert!(scene.place.read(&format!("{model}/snapshots/{commit}/tokenizer_config.json"))?.contains("chat_template"));
-    assert_eq!(scene.place.read(&format!("{model}/.no_exist/{commit}/chat_template.jinja"))?, "");
+    assert_eq!(scene.folder.read(&format!("{model}/refs/main"))?, commit);
+    assert!(scene.folder.read(&format!("{model}/snapshots/{commit}/tokenizer_config.json"))?.contains("chat_template"));
+    assert_eq!(scene.folder.read(&format!("{model}/.no_exist/{commit}/chat_template.jinja"))?, "");
     assert_eq!(scene.fetch("", "")?.stdout, "1 unchanged\n");
     let again = asked("GET /org/one/resolve/main/tokenizer_config.json");
     assert!(again.is_empty(), "nothing is read twice: {again:?}");
@@ -159,7 +159,7 @@ fn the_cache_is_the_hubs() -> Done {
     assert!(said.stderr.ends_with("it is not in the cache; unset HF_HUB_OFFLINE to download it\n"), "{}", said.stderr);
     // A commit cannot change, so nothing is requested.
     scene.hub.asked();
-    scene.place.write("sources.toml", entry("one", &format!("revision = \"{commit}\"")).as_bytes())?;
+    scene.folder.write("sources.toml", entry("one", &format!("revision = \"{commit}\"")).as_bytes())?;
     assert_eq!(scene.fetch("", "")?.stdout, "1 unchanged\n");
     assert!(asked("").is_empty());
     Ok(())
@@ -169,12 +169,12 @@ fn the_cache_is_the_hubs() -> Done {
 fn files_of_other_clients_are_used() -> Done {
     let scene = Scene::new("other_clients", &entry("one", ""))?;
     let commit = "0123456789abcdef0123456789abcdef01234567";
-    scene.place.write("cache/models--org--one/refs/main", format!("{commit}\n").as_bytes())?;
+    scene.folder.write("cache/models--org--one/refs/main", format!("{commit}\n").as_bytes())?;
     let kept = format!("cache/models--org--one/snapshots/{commit}/chat_template.jinja");
-    scene.place.write(&kept, TEMPLATE.as_bytes())?;
+    scene.folder.write(&kept, TEMPLATE.as_bytes())?;
     let said = scene.fetch("HF_ENDPOINT=http://127.0.0.1:9 HF_HUB_CACHE=cache", "")?;
     assert_eq!(said.code, 0, "{}", said.stderr);
-    assert_eq!(scene.place.read("out/one.jinja")?, TEMPLATE);
+    assert_eq!(scene.folder.read("out/one.jinja")?, TEMPLATE);
     Ok(())
 }
 
@@ -183,7 +183,7 @@ fn no_name_leads_out_of_the_cache() -> Done {
     let scene = Scene::new("out_of_the_cache", &entry("one", "revision = \"../../outside\""))?;
     scene.hub.put("org/one", "..%2F..%2Foutside", "chat_template.jinja", file(TEMPLATE));
     assert_eq!(scene.fetch("", "")?.code, 0);
-    assert!(scene.place.read("hf_home/hub/outside").is_err() && scene.place.read("hf_home/outside").is_err());
+    assert!(scene.folder.read("hf_home/hub/outside").is_err() && scene.folder.read("hf_home/outside").is_err());
     Ok(())
 }
 
@@ -251,7 +251,7 @@ fn a_busy_hub_is_asked_again() -> Done {
 fn an_endpoint_that_is_no_address_is_named() -> Done {
     let scene = Scene::new("endpoint", &entry("one", ""))?;
     for endpoint in ["huggingface.co", "ftp://mirror", "https://me:secret@mirror"] {
-        let said = scene.place.run(&format!("HF_ENDPOINT={endpoint} unjinja fetch --out out"), b"")?;
+        let said = scene.folder.run(&format!("HF_ENDPOINT={endpoint} unjinja fetch --out out"), b"")?;
         assert_eq!(said.code, 2, "{}", said.stderr);
         assert!(said.stderr.contains("check HF_ENDPOINT") && !said.stderr.contains("secret"), "{}", said.stderr);
     }
@@ -298,7 +298,7 @@ fn what_is_not_a_template_is_not_written() -> Done {
         scene.hub.put("org/one", "main", name, file(text));
         let error = scene.error("")?;
         assert!(error.starts_with(&format!("error: one: HUB/org/one, {name}: {expected}")), "{error}");
-        assert!(scene.place.read("out/one.jinja").is_err(), "{name}: {text}");
+        assert!(scene.folder.read("out/one.jinja").is_err(), "{name}: {text}");
     }
     let scene = Scene::new("no_hub", &entry("one", ""))?;
     scene.hub.put("org/one", "main", "chat_template.jinja", Answer::Page("<html>Log in</html>".to_owned()));
@@ -327,7 +327,9 @@ fn a_spoilt_cache_is_read_anew() -> Done {
     scene.hub.put("org/one", "main", "chat_template.jinja", file(TEMPLATE));
     assert_eq!(scene.fetch("", "")?.code, 0);
     let commit = scene.hub.commit("org/one");
-    scene.place.write(&format!("hf_home/hub/models--org--one/snapshots/{commit}/chat_template.jinja"), b"Forbidden")?;
+    scene
+        .folder
+        .write(&format!("hf_home/hub/models--org--one/snapshots/{commit}/chat_template.jinja"), b"Forbidden")?;
     let said = scene.fetch("", "")?;
     assert_eq!((said.code, said.stdout.as_str()), (0, "1 unchanged\n"), "{}", said.stderr);
     Ok(())
@@ -376,10 +378,10 @@ fn the_token_goes_to_the_endpoint_alone() -> Done {
     other.put("org/one", "main", "x", file(TEMPLATE));
     let places = ["HF_HOME=with_token", "HF_TOKEN_PATH=with_token/token HF_HUB_CACHE=another"].map(str::to_owned);
     for environment in places.into_iter().chain([format!("HF_TOKEN={TOKEN}")]) {
-        scene.place.write("with_token/token", format!("{TOKEN}\n").as_bytes())?;
+        scene.folder.write("with_token/token", format!("{TOKEN}\n").as_bytes())?;
         let said = scene.fetch(&environment, "")?;
         assert_eq!(said.code, 1, "{}", said.stderr);
-        assert_eq!(scene.place.read("out/one.jinja")?, TEMPLATE);
+        assert_eq!(scene.folder.read("out/one.jinja")?, TEMPLATE);
         let (here, there) = (scene.hub.asked(), other.asked());
         let bearer = format!("Bearer {TOKEN}");
         assert!(here.iter().all(|asked| asked.authorization.as_ref() == Some(&bearer)), "{environment}: {here:?}");
@@ -395,17 +397,17 @@ fn the_token_goes_to_the_endpoint_alone() -> Done {
 #[test]
 fn analyze_and_check_read_the_manifest() -> Done {
     let scene = Scene::new("sources", &entry("hermes", "template = \"tool_use\""))?;
-    scene.place.write("out/hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
-    let said = scene.place.run("unjinja analyze out --sources sources.toml -o specs", b"")?;
+    scene.folder.write("out/hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
+    let said = scene.folder.run("unjinja analyze out --sources sources.toml -o specs", b"")?;
     assert_eq!(said.code, 0, "{}", said.stderr);
-    assert!(scene.place.read("specs/hermes.toml")?.contains("source = \"org/hermes (tool_use)\"\n"));
-    assert_eq!(scene.place.run("unjinja check out --specs specs --sources sources.toml", b"")?.code, 0);
+    assert!(scene.folder.read("specs/hermes.toml")?.contains("source = \"org/hermes (tool_use)\"\n"));
+    assert_eq!(scene.folder.run("unjinja check out --specs specs --sources sources.toml", b"")?.code, 0);
     // A downloaded template does not contain the model's tokens; the manifest does.
     let ending = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}";
-    scene.place.write("out/hermes.jinja", ending.as_bytes())?;
-    scene.place.write("sources.toml", entry("hermes", "eos_token = \"<end>\"").as_bytes())?;
-    assert_eq!(scene.place.run("unjinja analyze out --sources sources.toml -o specs", b"")?.code, 0);
-    let spec = scene.place.read("specs/hermes.toml")?;
+    scene.folder.write("out/hermes.jinja", ending.as_bytes())?;
+    scene.folder.write("sources.toml", entry("hermes", "eos_token = \"<end>\"").as_bytes())?;
+    assert_eq!(scene.folder.run("unjinja analyze out --sources sources.toml -o specs", b"")?.code, 0);
+    let spec = scene.folder.read("specs/hermes.toml")?;
     assert!(spec.contains("end = \"<end>\"\n") && spec.contains("eos = \"<end>\"\n"), "{spec}");
     Ok(())
 }
@@ -424,11 +426,11 @@ impl Watched {
     fn new(hub: &Hub, manifest: &str) -> Result<Self, Box<dyn Error>> {
         use std::os::unix::fs::{PermissionsExt, symlink};
 
-        let place = crate::support::place("fetch", "watched")?;
+        let commands = crate::support::folder("fetch", "watched")?;
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fetch/watched");
         let gh = "#!/bin/sh\necho \"$1 $2 $3\" >> \"$HOME/gh.txt\"\ncase $2 in\n\
                   list) if [ -e \"$HOME/opened\" ]; then echo 7; fi;;\ncreate) touch \"$HOME/opened\";;\nesac\n";
-        place.write("bin/gh", gh.as_bytes())?;
+        commands.write("bin/gh", gh.as_bytes())?;
         fs::set_permissions(folder.join("bin/gh"), fs::Permissions::from_mode(0o755))?;
         symlink(env!("CARGO_BIN_EXE_unjinja"), folder.join("bin/unjinja"))?;
         let path = std::env::var("PATH")?;
@@ -443,7 +445,7 @@ impl Watched {
         let page = fs::read_to_string(root().join("docs/watch-templates.md"))?;
         let steps = workflow::steps(workflow::block(&page, "yaml")?);
         let watched = Self { folder, environment, steps };
-        place.write("repository/sources.toml", manifest.as_bytes())?;
+        commands.write("repository/sources.toml", manifest.as_bytes())?;
         let setup = "git init -q -b main . && git config user.name a && git config user.email a@b";
         watched.shell("repository", setup)?;
         watched.shell("repository", workflow::block(&page, "sh")?)?;
@@ -516,11 +518,13 @@ fn a_model_can_be_added_without_the_corpus() -> Done {
     let generated = root().join("generated");
     let manifest = fs::read_to_string(generated.join("sources.toml"))? + "\n" + &entry("robin", "");
     let scene = Scene::new("add_a_model", "")?;
-    scene.place.write("generated/sources.toml", manifest.as_bytes())?;
-    scene.place.write("generated/Cargo.toml", &fs::read(generated.join("Cargo.toml"))?)?;
+    scene.folder.write("generated/sources.toml", manifest.as_bytes())?;
+    scene.folder.write("generated/Cargo.toml", &fs::read(generated.join("Cargo.toml"))?)?;
     for one in fs::read_dir(generated.join("specs"))? {
         let one = one?;
-        scene.place.write(&format!("generated/specs/{}", one.file_name().to_string_lossy()), &fs::read(one.path())?)?;
+        scene
+            .folder
+            .write(&format!("generated/specs/{}", one.file_name().to_string_lossy()), &fs::read(one.path())?)?;
     }
     let hermes = fs::read_to_string(root().join("templates/hermes.jinja"))?;
     scene.hub.put("org/robin", "main", "chat_template.jinja", file(&hermes));
@@ -531,13 +535,13 @@ fn a_model_can_be_added_without_the_corpus() -> Done {
     let mut count = 0;
     for command in section.lines().filter_map(|line| line.trim().strip_prefix("cargo run -p unjinja-cli -- ")) {
         count += 1;
-        let said = scene.place.run(&format!("HF_ENDPOINT={endpoint} unjinja {command}"), b"")?;
+        let said = scene.folder.run(&format!("HF_ENDPOINT={endpoint} unjinja {command}"), b"")?;
         assert_eq!(said.code, 0, "{command}: {}{}", said.stdout, said.stderr);
     }
     assert_eq!(count, 3, "{section}");
-    assert!(scene.place.read("generated/specs/robin.toml")?.contains("source = \"org/robin\"\n"));
-    assert!(scene.place.read("generated/src/models/robin.rs")?.contains("<tool_call>"));
-    assert!(scene.place.read("generated/Cargo.toml")?.contains("\nrobin = []\n"));
+    assert!(scene.folder.read("generated/specs/robin.toml")?.contains("source = \"org/robin\"\n"));
+    assert!(scene.folder.read("generated/src/models/robin.rs")?.contains("<tool_call>"));
+    assert!(scene.folder.read("generated/Cargo.toml")?.contains("\nrobin = []\n"));
     Ok(())
 }
 

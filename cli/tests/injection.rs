@@ -3,7 +3,7 @@
 
 use std::error::Error;
 use std::fs;
-use unjinja_testkit::commands::Place;
+use unjinja_testkit::commands::CommandFolder;
 use unjinja_testkit::root;
 
 type Failure = Box<dyn Error>;
@@ -22,24 +22,24 @@ fn moves(text: &str) -> bool {
     })
 }
 
-fn place() -> Result<Place, Failure> {
-    let place = crate::support::place("injection", "all")?;
+fn folder() -> Result<CommandFolder, Failure> {
+    let folder = crate::support::folder("injection", "all")?;
     let template = fs::read_to_string(root().join("templates/hermes.jinja"))?;
     let hostile = template.replace("'<tool_call>\\n{", &format!("'<tool_call {HOSTILE}>\\n{{"));
     assert_ne!(template, hostile);
-    place.write(&format!("templates/{FILE}"), hostile.as_bytes())?;
-    place.write("fine/hermes.jinja", template.as_bytes())?;
-    place.write("hostile/hermes.jinja", hostile.as_bytes())?;
+    folder.write(&format!("templates/{FILE}"), hostile.as_bytes())?;
+    folder.write("fine/hermes.jinja", template.as_bytes())?;
+    folder.write("hostile/hermes.jinja", hostile.as_bytes())?;
     let output =
         format!("{HOSTILE}<tool_call {HOSTILE}>\n{{\"name\": \"f\", \"arguments\": {{\"a\": \"b\"}}}}\n</tool_call>");
-    place.write("output.txt", output.as_bytes())?;
-    assert_eq!(place.run("unjinja analyze fine -o specs", b"")?.code, 0);
-    Ok(place)
+    folder.write("output.txt", output.as_bytes())?;
+    assert_eq!(folder.run("unjinja analyze fine -o specs", b"")?.code, 0);
+    Ok(folder)
 }
 
 #[test]
 fn nothing_leaves_its_place() -> Result<(), Failure> {
-    let place = place()?;
+    let folder = folder()?;
     let mut wrong = Vec::new();
     for command in [
         "unjinja analyze templates",
@@ -60,7 +60,7 @@ fn nothing_leaves_its_place() -> Result<(), Failure> {
         "unjinja codegen hostile/hermes.jinja",
         "unjinja parse --model \u{1b}[31m\u{202e} output.txt",
     ] {
-        let said = place.run(command, b"")?;
+        let said = folder.run(command, b"")?;
         for (what, text) in [("output", &said.stdout), ("errors", &said.stderr)] {
             if moves(text) {
                 wrong.push(format!("{command}: {what}: {text:?}"));
@@ -83,7 +83,7 @@ fn nothing_leaves_its_place() -> Result<(), Failure> {
             }
         }
     }
-    let page = place.read("page.html")?;
+    let page = folder.read("page.html")?;
     assert!(page.contains("onerror"), "the page does not show the marker");
     if moves(&page) || ["<img", "<script", "</script"].iter().any(|tag| page.contains(tag)) {
         wrong.push("the page holds what the template wrote".to_owned());

@@ -16,7 +16,7 @@ enum Shape {
     Lines,
 }
 use Shape::{Document, Lines};
-use unjinja_testkit::commands::Place;
+use unjinja_testkit::commands::CommandFolder;
 use unjinja_testkit::root;
 
 /// A command, its exit code, the schema of its output, and the shape of the output.
@@ -105,52 +105,52 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
 /// Commands that print no JSON, and formats of other commands that are not JSON.
 const WITHOUT_JSON: &[&str] = &["completions", "help", "serve"];
 
-fn place() -> Result<Place, Failure> {
-    let place = crate::support::place("json", "all")?;
+fn folder() -> Result<CommandFolder, Failure> {
+    let folder = crate::support::folder("json", "all")?;
     for name in ["hermes", "qwen3", "counted_ids", "no_tools"] {
-        place.write(&format!("templates/{name}.jinja"), &fs::read(root().join(format!("templates/{name}.jinja")))?)?;
+        folder.write(&format!("templates/{name}.jinja"), &fs::read(root().join(format!("templates/{name}.jinja")))?)?;
     }
-    let hermes = place.read("templates/hermes.jinja")?;
-    place.write("other/hermes.jinja", hermes.replace("tool_call>", "call>").as_bytes())?;
-    place.write("other/new.jinja", hermes.replace("<|im_end|>", "<|end|>").as_bytes())?;
-    place.write("bad/broken.jinja", b"{% for message in messages %}{{ message")?;
-    place.write("bad/refuses.jinja", b"{{ raise_exception('no') }}")?;
-    place.write("bytes.jinja", b"\xff\xfe <tool_call>")?;
-    place.write("context.json", json!({"messages": [{"role": "user", "content": "Hi"}]}).to_string().as_bytes())?;
+    let hermes = folder.read("templates/hermes.jinja")?;
+    folder.write("other/hermes.jinja", hermes.replace("tool_call>", "call>").as_bytes())?;
+    folder.write("other/new.jinja", hermes.replace("<|im_end|>", "<|end|>").as_bytes())?;
+    folder.write("bad/broken.jinja", b"{% for message in messages %}{{ message")?;
+    folder.write("bad/refuses.jinja", b"{{ raise_exception('no') }}")?;
+    folder.write("bytes.jinja", b"\xff\xfe <tool_call>")?;
+    folder.write("context.json", json!({"messages": [{"role": "user", "content": "Hi"}]}).to_string().as_bytes())?;
     let call = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
-    place.write("output.txt", format!("<think>\nHm.\n</think>\n\nSo:\n{call}<|im_end|>\n").as_bytes())?;
-    place.write("two.txt", format!("{call}\n{}", call.replace("get_time", "other")).as_bytes())?;
-    place.write("cut.txt", call[..call.len() - 20].replace("get_time", "unknown").as_bytes())?;
-    place.write(
+    folder.write("output.txt", format!("<think>\nHm.\n</think>\n\nSo:\n{call}<|im_end|>\n").as_bytes())?;
+    folder.write("two.txt", format!("{call}\n{}", call.replace("get_time", "other")).as_bytes())?;
+    folder.write("cut.txt", call[..call.len() - 20].replace("get_time", "unknown").as_bytes())?;
+    folder.write(
         "ids.txt",
         b"<|ACTIONS|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"f\", \"parameters\": {}}\n]<|END_ACTIONS|>",
     )?;
-    place.write("empty.txt", b"")?;
+    folder.write("empty.txt", b"")?;
     let config = json!({"bos_token": "<s>", "eos_token": "</s>", "chat_template": {"default": hermes, "rag": hermes}});
-    place.write("m/tokenizer_config.json", config.to_string().as_bytes())?;
+    folder.write("m/tokenizer_config.json", config.to_string().as_bytes())?;
     let kept = "[[source]]\nname = \"own\"\nnot_fetched = \"our own\"\n";
-    place.write("kept.toml", kept.as_bytes())?;
-    place.write("all.toml", format!("{kept}[[source]]\nname = \"other\"\nrepo = \"org/other\"\n").as_bytes())?;
+    folder.write("kept.toml", kept.as_bytes())?;
+    folder.write("all.toml", format!("{kept}[[source]]\nname = \"other\"\nrepo = \"org/other\"\n").as_bytes())?;
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let tools = json!([{"type": "function", "function": {"name": "get_time", "parameters": schema}}]);
-    place.write("tools.json", tools.to_string().as_bytes())?;
-    place.write(
+    folder.write("tools.json", tools.to_string().as_bytes())?;
+    folder.write(
         "unique.json",
         json!({"type": "array", "items": {"type": "integer"}, "uniqueItems": true}).to_string().as_bytes(),
     )?;
     // Closes a call with what opens one: nothing can say where it ends.
     let strange = hermes.replace("'}\\n</tool_call>'", "'}\\n<tool_call>'");
-    place.write("strange.jinja", strange.as_bytes())?;
+    folder.write("strange.jinja", strange.as_bytes())?;
     // Offers tools, describes a call, and renders none.
     let offers = "{% if tools %}Write calls like this: <call>{\"name\": \"f\", \"arguments\": {}}</call>\n{{ tools | tojson }}{% endif %}\
                   {% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
                   {% if add_generation_prompt %}<|assistant|>{% endif %}";
-    place.write("offers.jinja", offers.as_bytes())?;
+    folder.write("offers.jinja", offers.as_bytes())?;
     // Writes half of what it is given.
     let lossy = hermes.replace("{{ message.content or '' }}", "{{ (message.content or '') ~ '<tool_call>' }}");
-    place.write("lossy.jinja", lossy.as_bytes())?;
+    folder.write("lossy.jinja", lossy.as_bytes())?;
     // Its calls are not JSON, and no response template can express them.
-    place.write("python_calls.jinja", &fs::read(root().join("templates/python_calls.jinja"))?)?;
+    folder.write("python_calls.jinja", &fs::read(root().join("templates/python_calls.jinja"))?)?;
     let fields = json!({
         "content": {"close": "<|im_end|>"},
         "tool_calls": {
@@ -159,26 +159,26 @@ fn place() -> Result<Place, Failure> {
         },
     });
     let response_template = json!({"start_anchor": "<|im_start|>assistant\n", "fields": fields});
-    place.write("response_template.json", response_template.to_string().as_bytes())?;
-    place.write("src/Cargo.toml", b"[features]\n# models, written by `unjinja codegen`:\n# end of models\n")?;
-    for folder in ["specs", "old"] {
-        place.run(&format!("mkdir {folder}"), b"")?;
-        assert_eq!(place.run(&format!("unjinja analyze templates -o {folder}"), b"")?.code, 0);
+    folder.write("response_template.json", response_template.to_string().as_bytes())?;
+    folder.write("src/Cargo.toml", b"[features]\n# models, written by `unjinja codegen`:\n# end of models\n")?;
+    for specs in ["specs", "old"] {
+        folder.run(&format!("mkdir {specs}"), b"")?;
+        assert_eq!(folder.run(&format!("unjinja analyze templates -o {specs}"), b"")?.code, 0);
     }
-    place.write("old/hermes.toml", b"spec_version = 'one'")?;
-    place.write("old/left.toml", place.read("old/qwen3.toml")?.as_bytes())?;
-    place.write("old/qwen3.overlay.toml", b"[tools]\nname_field = 'name' # As it is.\n")?;
-    Ok(place)
+    folder.write("old/hermes.toml", b"spec_version = 'one'")?;
+    folder.write("old/left.toml", folder.read("old/qwen3.toml")?.as_bytes())?;
+    folder.write("old/qwen3.overlay.toml", b"[tools]\nname_field = 'name' # As it is.\n")?;
+    Ok(folder)
 }
 
 /// What a command prints for an engine is JSON, not only with `--format json`.
 #[test]
 fn a_structural_tag_is_one_document() -> Result<(), Failure> {
-    let place = crate::support::place("json", "tag")?;
-    place.write("hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
+    let folder = crate::support::folder("json", "tag")?;
+    folder.write("hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
     let command = "unjinja grammar --template hermes.jinja --tool-choice required --for xgrammar > tag.json";
-    assert_eq!(place.run(command, b"")?.code, 0);
-    let tag: Value = serde_json::from_str(&place.read("tag.json")?)?;
+    assert_eq!(folder.run(command, b"")?.code, 0);
+    let tag: Value = serde_json::from_str(&folder.read("tag.json")?)?;
     assert_eq!(tag["type"], "structural_tag");
     Ok(())
 }
@@ -205,14 +205,14 @@ fn answers_have_the_documented_shape() -> Result<(), Failure> {
         registry = registry.add(schema["$id"].as_str().ok_or("no $id")?, schema)?;
     }
     let registry = registry.prepare()?;
-    let place = place()?;
+    let folder = folder()?;
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::from(["spec".to_owned()]);
     for (command, code, name, shape) in COMMANDS {
         seen.insert((*name).to_owned());
         let (_, schema) = schemas.iter().find(|(known, _)| known == name).ok_or(*name)?;
         let validator = jsonschema::options().with_registry(&registry).build(schema)?;
-        let said = place.run(command, b"")?;
+        let said = folder.run(command, b"")?;
         assert_eq!(said.code, *code, "{command}\n{}{}", said.stdout, said.stderr);
         let documents: Vec<Value> = match shape {
             Document => vec![serde_json::from_str(&said.stdout).map_err(|e| format!("{command}: {e}"))?],
@@ -259,8 +259,8 @@ fn the_shapes_are_closed() -> Result<(), Failure> {
 /// Every command has `--format json`, and is among those above.
 #[test]
 fn every_command_has_it() -> Result<(), Failure> {
-    let place = crate::support::place("json", "help")?;
-    let help = place.run("unjinja --help", b"")?.stdout;
+    let folder = crate::support::folder("json", "help")?;
+    let help = folder.run("unjinja --help", b"")?.stdout;
     let list = help.split_once("Commands:\n").and_then(|(_, rest)| rest.split_once("\n\n")).ok_or("no commands")?.0;
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() > 8, "{names:?}");
@@ -268,7 +268,7 @@ fn every_command_has_it() -> Result<(), Failure> {
         if WITHOUT_JSON.contains(&name) {
             continue;
         }
-        let help = place.run(&format!("unjinja {name} --help"), b"")?.stdout;
+        let help = folder.run(&format!("unjinja {name} --help"), b"")?.stdout;
         assert!(help.contains("--format <FORMAT>") && help.contains("json"), "{name}: {help}");
         assert!(help.contains("Example"), "{name} has no example");
         let is_it = |(command, ..): &&(&str, i32, &str, Shape)| command.starts_with(&format!("unjinja {name} "));

@@ -12,7 +12,7 @@ use unjinja_testkit::root;
 fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
     let path = root().join("docs/new-model.md");
     let written = fs::read_to_string(&path)?;
-    let place = crate::support::place("new_model", "walk")?;
+    let folder = crate::support::folder("new_model", "walk")?;
     let (mut walked, mut commands) = (String::new(), 0);
     let mut lines = written.lines();
     while let Some(line) = lines.next() {
@@ -23,13 +23,13 @@ fn the_way_to_a_new_model_can_be_walked() -> Result<(), Box<dyn Error>> {
         let text: String = block.iter().map(|line| format!("{line}\n")).collect();
         match info.split_once(' ') {
             Some((_, file)) => {
-                place.write(file, text.as_bytes())?;
+                folder.write(file, text.as_bytes())?;
                 walked.push_str(&text);
             }
             None if info == "console" => {
                 for command in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
                     commands += 1;
-                    let said = place.run(command, b"").map_err(|e| format!("{command}: {e}"))?;
+                    let said = folder.run(command, b"").map_err(|e| format!("{command}: {e}"))?;
                     // 1 is a result; 2 would be a mistake on the page.
                     assert!(said.code < 2, "{command}: {}", said.stderr);
                     walked.push_str(&format!("$ {command}\n{}{}", said.stdout, said.stderr));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use unjinja_build::{Build, Input, Templates};
 use unjinja_dynamic::{FormatSpec, Loader, Model, Reason};
-use unjinja_testkit::commands::Place;
+use unjinja_testkit::commands::CommandFolder;
 use unjinja_testkit::{Failure, root};
 
 /// No overlay is next to this template.
@@ -34,19 +34,19 @@ fn program(spec: &FormatSpec) -> Result<String, Failure> {
 
 /// A folder that holds one template and perhaps its overlay.
 struct Case {
-    place: Place,
+    folder: CommandFolder,
     path: PathBuf,
 }
 
 impl Case {
     fn new(name: &str, template: &str, overlay: Option<&str>) -> Result<Self, Failure> {
-        let place = crate::support::place("one_program", name)?;
-        place.write("template/robin.jinja", template.as_bytes())?;
+        let folder = crate::support::folder("one_program", name)?;
+        folder.write("template/robin.jinja", template.as_bytes())?;
         if let Some(overlay) = overlay {
-            place.write("template/robin.overlay.toml", overlay.as_bytes())?;
+            folder.write("template/robin.overlay.toml", overlay.as_bytes())?;
         }
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("one_program").join(name).join("template/robin.jinja");
-        Ok(Self { place, path })
+        Ok(Self { folder, path })
     }
 
     /// The program that all front ends make of the template.
@@ -67,7 +67,7 @@ impl Case {
         let runtime = "::unjinja".parse::<proc_macro2::TokenStream>()?;
         assert_eq!(of_macro, rust(unjinja_codegen::rust::items(model.parser().program(), &runtime))?);
         let expected = unjinja_codegen::rust::source(model.spec()).map_err(|error| error.to_string())?;
-        let printed = self.place.run("unjinja codegen template/robin.jinja", b"")?;
+        let printed = self.folder.run("unjinja codegen template/robin.jinja", b"")?;
         assert_eq!(printed.stdout, expected, "{}: codegen", self.path.display());
         Ok(made)
     }
@@ -89,9 +89,9 @@ fn front_ends_agree_with_an_overlay_and_without() -> Result<(), Failure> {
         let with = Case::new(&format!("{name}_with"), &template, Some(OVERLAY))?;
         assert_ne!(with.program()?, without, "{name}: the overlay changes nothing, so this shows nothing");
         // Commands that analyse anew, whatever is known.
-        let analysed = with.place.run("unjinja analyze template/robin.jinja", b"")?.stdout;
+        let analysed = with.folder.run("unjinja analyze template/robin.jinja", b"")?.stdout;
         assert_eq!(program(&FormatSpec::from_toml(&analysed, "robin.toml")?)?, with.program()?, "{name}: analyze");
-        let explained = with.place.run("unjinja explain template/robin.jinja", b"")?.stdout;
+        let explained = with.folder.run("unjinja explain template/robin.jinja", b"")?.stdout;
         assert!(explained.contains("<|other|>"), "{name}: explain");
     }
     Ok(())

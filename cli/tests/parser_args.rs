@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use unjinja_testkit::commands::Place;
+use unjinja_testkit::commands::CommandFolder;
 use unjinja_testkit::{Failure, root};
 
 /// The tags of the overlays, which the template does not write.
@@ -138,28 +138,28 @@ const WRONG: &[Case] = &[
     ("unjinja verify hermes.jinja --model qwen_qwen3_06b", 2, "did you mean qwen_qwen3_0_6b?"),
 ];
 
-fn place(name: &str) -> Result<Place, Failure> {
-    let place = crate::support::place("parser_args", name)?;
+fn folder(name: &str) -> Result<CommandFolder, Failure> {
+    let folder = crate::support::folder("parser_args", name)?;
     for template in ["hermes", "qwen3"] {
         let file = format!("{template}.jinja");
-        place.write(&file, &fs::read(root().join("templates").join(&file))?)?;
-        place.run(&format!("unjinja analyze {file} -o specs"), b"")?;
+        folder.write(&file, &fs::read(root().join("templates").join(&file))?)?;
+        folder.run(&format!("unjinja analyze {file} -o specs"), b"")?;
     }
-    place.write("eos.jinja", WITH_EOS.as_bytes())?;
-    place.write("other.toml", OVERLAY.as_bytes())?;
-    place.write("idle.toml", b"[tools]\n# The analysis finds it too.\nname_field = \"name\"\n")?;
-    place.write("tokens.toml", b"[tokens]\n# From the tokenizer.\neos = \"<end>\"\n")?;
-    place.write("wrong.toml", b"[tools]\nper_call_strat = \"x\" # A slip.\n")?;
-    place.write("call.txt", CALL.as_bytes())?;
+    folder.write("eos.jinja", WITH_EOS.as_bytes())?;
+    folder.write("other.toml", OVERLAY.as_bytes())?;
+    folder.write("idle.toml", b"[tools]\n# The analysis finds it too.\nname_field = \"name\"\n")?;
+    folder.write("tokens.toml", b"[tokens]\n# From the tokenizer.\neos = \"<end>\"\n")?;
+    folder.write("wrong.toml", b"[tools]\nper_call_strat = \"x\" # A slip.\n")?;
+    folder.write("call.txt", CALL.as_bytes())?;
     let context = br#"{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]}"#;
-    place.write("context.json", context)?;
-    Ok(place)
+    folder.write("context.json", context)?;
+    Ok(folder)
 }
 
-fn check(place: &Place, cases: &[Case]) -> Result<(), Failure> {
+fn check(folder: &CommandFolder, cases: &[Case]) -> Result<(), Failure> {
     let mut wrong = Vec::new();
     for (command, code, text) in cases {
-        let said = place.run(command, b"")?;
+        let said = folder.run(command, b"")?;
         let printed = if *code == 2 { &said.stderr } else { &said.stdout };
         if said.code != *code || !printed.contains(text) {
             wrong.push(format!(
@@ -174,47 +174,47 @@ fn check(place: &Place, cases: &[Case]) -> Result<(), Failure> {
 
 #[test]
 fn flags_are_applied_by_every_command() -> Result<(), Failure> {
-    let place = place("flags")?;
-    let spec = place.run("unjinja analyze eos.jinja", b"")?.stdout;
+    let folder = folder("flags")?;
+    let spec = folder.run("unjinja analyze eos.jinja", b"")?.stdout;
     let with_eos = spec.replace("[tokens]\n", "[tokens]\neos = \"<spec>\"\n");
     assert!(with_eos != spec, "the spec has no table [tokens]: {spec}");
-    place.write("eos.toml", with_eos.as_bytes())?;
-    check(&place, PLAIN)
+    folder.write("eos.toml", with_eos.as_bytes())?;
+    check(&folder, PLAIN)
 }
 
 #[test]
 fn overlays_next_to_the_input_are_applied_by_every_command() -> Result<(), Failure> {
-    let place = place("next_to")?;
+    let folder = folder("next_to")?;
     for file in ["hermes.toml", "plain/hermes.toml"] {
-        let spec = place.read("specs/hermes.toml")?;
-        place.write(file, spec.as_bytes())?;
+        let spec = folder.read("specs/hermes.toml")?;
+        folder.write(file, spec.as_bytes())?;
     }
-    place.write("hermes.overlay.toml", OVERLAY.as_bytes())?;
-    place.write("eos.overlay.toml", place.read("tokens.toml")?.as_bytes())?;
-    check(&place, NEXT_TO_THEM)?;
+    folder.write("hermes.overlay.toml", OVERLAY.as_bytes())?;
+    folder.write("eos.overlay.toml", folder.read("tokens.toml")?.as_bytes())?;
+    check(&folder, NEXT_TO_THEM)?;
     // What is written into the overlay's own folder is not corrected twice.
-    assert_eq!(place.run("unjinja analyze hermes.jinja -o .", b"")?.code, 0);
-    assert_eq!(place.read("hermes.toml")?, place.read("specs/hermes.toml")?);
+    assert_eq!(folder.run("unjinja analyze hermes.jinja -o .", b"")?.code, 0);
+    assert_eq!(folder.read("hermes.toml")?, folder.read("specs/hermes.toml")?);
     Ok(())
 }
 
 #[test]
 fn conflicts_are_wrong_usage() -> Result<(), Failure> {
-    check(&place("wrong")?, WRONG)
+    check(&folder("wrong")?, WRONG)
 }
 
 #[test]
 fn checking_one_spec_writes_that_file() -> Result<(), Failure> {
-    let place = place("one_spec")?;
-    let template = place.read("hermes.jinja")?.replace("tool_call>", "function_call>");
-    place.write("new/hermes-v2.jinja", template.as_bytes())?;
+    let folder = folder("one_spec")?;
+    let template = folder.read("hermes.jinja")?.replace("tool_call>", "function_call>");
+    folder.write("new/hermes-v2.jinja", template.as_bytes())?;
     let command = "unjinja check new/hermes-v2.jinja --spec specs/hermes.toml";
-    let said = place.run(command, b"")?;
+    let said = folder.run(command, b"")?;
     assert_eq!(said.code, 1, "{}", said.stderr);
     assert!(said.stderr.contains(&format!("to accept: {command} --write")), "{}", said.stderr);
-    assert_eq!(place.run(&format!("{command} --write"), b"")?.code, 0);
-    let spec = place.read("specs/hermes.toml")?;
+    assert_eq!(folder.run(&format!("{command} --write"), b"")?.code, 0);
+    let spec = folder.read("specs/hermes.toml")?;
     assert!(spec.contains("<function_call>") && spec.contains("file = \"hermes.jinja\""), "{spec}");
-    assert_eq!(place.run(command, b"")?.code, 0);
+    assert_eq!(folder.run(command, b"")?.code, 0);
     Ok(())
 }

@@ -32,13 +32,13 @@ use crate::renderer::Renderer;
 /// # Ok::<(), unjinja_dynamic::ModelError>(())
 /// ```
 #[derive(Clone)]
-pub struct Model(Arc<Parts>);
+pub struct Model(Arc<ModelInner>);
 
 /// A model's output as it arrives: the parser of one turn. It owns its parser and its options, is `Send + 'static`, and can
 /// be moved between tasks.
 pub type ModelStream = Stream<Interpreter>;
 
-struct Parts {
+struct ModelInner {
     spec: FormatSpec,
     parser: Interpreter,
     renderer: Option<Renderer>,
@@ -54,7 +54,7 @@ impl Model {
         cache: CacheUse,
     ) -> Result<Self, LowerError> {
         let parser = parser_of(&spec)?;
-        Ok(Self(Arc::new(Parts { spec, parser, renderer, corrections, cache })))
+        Ok(Self(Arc::new(ModelInner { spec, parser, renderer, corrections, cache })))
     }
 
     /// The name of the model's spec: lower-case letters, digits and `_`. It is made from the file's name unless

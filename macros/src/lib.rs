@@ -111,7 +111,7 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 /// accepts the gaps.
 #[proc_macro]
 pub fn include_template_parser(input: TokenStream) -> TokenStream {
-    expand(input, Kind::Template)
+    expand(input, MacroKind::Template)
 }
 
 /// Expands to the parser of a committed format spec. No template is read and nothing is analysed.
@@ -135,12 +135,12 @@ pub fn include_template_parser(input: TokenStream) -> TokenStream {
 /// part, as for [`include_template_parser!`].
 #[proc_macro]
 pub fn include_spec_parser(input: TokenStream) -> TokenStream {
-    expand(input, Kind::Spec)
+    expand(input, MacroKind::Spec)
 }
 
 /// Which macro is expanded.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MacroKind {
     Template,
     Spec,
 }
@@ -210,18 +210,18 @@ impl Parse for Arguments {
     }
 }
 
-fn expand(input: TokenStream, kind: Kind) -> TokenStream {
+fn expand(input: TokenStream, kind: MacroKind) -> TokenStream {
     let result = syn::parse::<Arguments>(input).and_then(|arguments| generate(&arguments, kind));
     result.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::TokenStream> {
+fn generate(arguments: &Arguments, kind: MacroKind) -> syn::Result<proc_macro2::TokenStream> {
     let at = |literal: &LitStr, message: String| syn::Error::new(literal.span(), message);
     let path = find(&arguments.path)?;
     let mut read = vec![(path.clone(), &arguments.path)];
     let input = match kind {
-        Kind::Template => Input::template(&path),
-        Kind::Spec => Input::spec(&path),
+        MacroKind::Template => Input::template(&path),
+        MacroKind::Spec => Input::spec(&path),
     };
     let mut build = Build::new(input);
     if let Some(literal) = &arguments.overlay {
@@ -230,7 +230,7 @@ fn generate(arguments: &Arguments, kind: Kind) -> syn::Result<proc_macro2::Token
         read.push((overlay, literal));
     }
     if let Some(literal) = &arguments.spec {
-        if kind == Kind::Spec {
+        if kind == MacroKind::Spec {
             return Err(at(
                 literal,
                 "`spec` is an option of include_template_parser! only: here the path itself names the spec".into(),

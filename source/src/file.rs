@@ -128,9 +128,9 @@ fn read_from(path: &Path, mut input: impl Read + Seek) -> Result<Vec<Source>, So
     input.by_ref().take(SNIFFED).read_to_end(&mut start).map_err(fail)?;
     input.rewind().map_err(fail)?;
     match kind_of(path, &start) {
-        Kind::Gguf => gguf::read(path, input),
-        Kind::Json => json::read(path, &text::read(path, input)?),
-        Kind::Text => {
+        FileKind::Gguf => gguf::read(path, input),
+        FileKind::Json => json::read(path, &text::read(path, input)?),
+        FileKind::Text => {
             let (variant, tokens) = (names::variant_of_file(path), SpecialTokens::default());
             Ok(vec![Source {
                 path: path.to_owned(),
@@ -145,28 +145,28 @@ fn read_from(path: &Path, mut input: impl Read + Seek) -> Result<Vec<Source>, So
 
 /// What a file contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FileKind {
     Gguf,
     Json,
     Text,
 }
 
-fn kind_of(path: &Path, start: &[u8]) -> Kind {
+fn kind_of(path: &Path, start: &[u8]) -> FileKind {
     let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
     match extension.as_ref().and_then(|extension| extension.to_str()) {
-        Some("gguf") => return Kind::Gguf,
-        Some("json") => return Kind::Json,
-        Some("jinja" | "jinja2" | "j2") => return Kind::Text,
+        Some("gguf") => return FileKind::Gguf,
+        Some("json") => return FileKind::Json,
+        Some("jinja" | "jinja2" | "j2") => return FileKind::Text,
         _ => {}
     }
     if start.starts_with(&gguf::MAGIC) {
-        return Kind::Gguf;
+        return FileKind::Gguf;
     }
     // A template can begin with `{` too, but then `{`, `%` or `#` follows. In JSON a key or `}` follows.
     let mut visible = start.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
     match (visible.next(), visible.next()) {
-        (Some(b'{'), Some(b'"' | b'}')) => Kind::Json,
-        _ => Kind::Text,
+        (Some(b'{'), Some(b'"' | b'}')) => FileKind::Json,
+        _ => FileKind::Text,
     }
 }
 

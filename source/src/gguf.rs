@@ -9,7 +9,7 @@ mod cursor;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use self::cursor::{Cursor, Kind, Problem};
+use self::cursor::{Cursor, Problem, ValueType};
 use crate::error::SourceError;
 use crate::source::{Source, SpecialTokens};
 
@@ -116,43 +116,50 @@ fn metadata<R: Read + Seek>(cursor: &mut Cursor<R>) -> Result<(Found, u64), Prob
     let keys = cursor.header(MAGIC, MOST_KEYS)?;
     for _ in 0..keys {
         let key = cursor.string(LONGEST_KEY, "a key")?;
-        let kind = cursor.kind().map_err(|problem| problem.of(&key))?;
-        value(cursor, &mut found, &key, kind).map_err(|problem| problem.of(&key))?;
+        let value_type = cursor.value_type().map_err(|problem| problem.of(&key))?;
+        value(cursor, &mut found, &key, value_type).map_err(|problem| problem.of(&key))?;
     }
     Ok((found, keys))
 }
 
 /// Reads or skips the value of one key.
-fn value<R: Read + Seek>(cursor: &mut Cursor<R>, found: &mut Found, key: &str, kind: Kind) -> Result<(), Problem> {
+fn value<R: Read + Seek>(
+    cursor: &mut Cursor<R>,
+    found: &mut Found,
+    key: &str,
+    value_type: ValueType,
+) -> Result<(), Problem> {
     if let Some(other) = OTHERS.iter().position(|(other, _)| *other == key) {
-        found.others[other] = cursor.whole_number(kind)?;
+        found.others[other] = cursor.whole_number(value_type)?;
         return Ok(());
     }
     match key {
-        BOS => found.bos = cursor.whole_number(kind)?,
-        EOS => found.eos = cursor.whole_number(kind)?,
-        PART => found.part = cursor.whole_number(kind)?,
-        ARCHITECTURE if kind == Kind::String => {
+        BOS => found.bos = cursor.whole_number(value_type)?,
+        EOS => found.eos = cursor.whole_number(value_type)?,
+        PART => found.part = cursor.whole_number(value_type)?,
+        ARCHITECTURE if value_type == ValueType::String => {
             found.architecture = Some(cursor.string(LONGEST_TOKEN, "the architecture's name")?);
         }
-        TOKENS if kind == Kind::Array => {
+        TOKENS if value_type == ValueType::Array => {
             let (items, count) = cursor.array()?;
-            if items != Kind::String {
+            if items != ValueType::String {
                 return Err(cursor.problem("the value must be an array of strings"));
             }
             found.tokens = Some((cursor.offset(), count));
             cursor.skip_items(items, count, 0)?;
         }
-        TOKEN_TYPES if kind == Kind::Array => {
+        TOKEN_TYPES if value_type == ValueType::Array => {
             let (items, count) = cursor.array()?;
-            found.types = matches!(items, Kind::I32 | Kind::U32).then(|| (cursor.offset(), count));
+            found.types = matches!(items, ValueType::I32 | ValueType::U32).then(|| (cursor.offset(), count));
             cursor.skip_items(items, count, 0)?;
         }
         _ => match key.strip_prefix(TEMPLATE) {
-            Some("") => template(cursor, found, None, kind)?,
-            Some(name) if name.len() > 1 && name.starts_with('.') => template(cursor, found, Some(&name[1..]), kind)?,
+            Some("") => template(cursor, found, None, value_type)?,
+            Some(name) if name.len() > 1 && name.starts_with('.') => {
+                template(cursor, found, Some(&name[1..]), value_type)?
+            }
             // `tokenizer.chat_templates` lists the names, which the keys themselves give as well.
-            _ => cursor.skip(kind)?,
+            _ => cursor.skip(value_type)?,
         },
     }
     Ok(())
@@ -162,10 +169,10 @@ fn template<R: Read + Seek>(
     cursor: &mut Cursor<R>,
     found: &mut Found,
     name: Option<&str>,
-    kind: Kind,
+    value_type: ValueType,
 ) -> Result<(), Problem> {
-    if kind != Kind::String {
-        return Err(cursor.problem(format!("a template must be a string, but this is {}", kind.name())));
+    if value_type != ValueType::String {
+        return Err(cursor.problem(format!("a template must be a string, but this is {}", value_type.name())));
     }
     if found.templates.len() == MOST_TEMPLATES {
         return Err(cursor.problem(format!("the file has more than {MOST_TEMPLATES} named templates")));

@@ -10,10 +10,10 @@ pub mod workflow;
 use std::path::Path;
 
 use unjinja_testkit::Failure;
-use unjinja_testkit::commands::Place;
+use unjinja_testkit::commands::CommandFolder;
 
 /// An empty folder for a test of this name, and the command to run there.
-pub fn place(suite: &str, name: &str) -> Result<Place, Failure> {
+pub fn folder(suite: &str, name: &str) -> Result<CommandFolder, Failure> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(suite).join(name);
-    Place::new(&folder, Path::new(env!("CARGO_BIN_EXE_unjinja")))
+    CommandFolder::new(&folder, Path::new(env!("CARGO_BIN_EXE_unjinja")))
 }

@@ -4,14 +4,14 @@
 use serde_json::Value;
 use unjinja::{Options, Tools};
 
-use crate::mixture::{Parser, Turn};
+use crate::mixture::{BenchTurn, Parser};
 use unjinja_testkit::Failure;
 
 /// The turns of the models that have a compiled parser. Turns of a `hard/…` kind are left out.
 ///
 /// # Errors
 /// Where a file of the corpus cannot be read as what it should be.
-pub fn turns() -> Result<Vec<Turn>, Failure> {
+pub fn turns() -> Result<Vec<BenchTurn>, Failure> {
     let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(Vec::new()) };
     let tools: Value = serde_json::from_str(&std::fs::read_to_string(corpus.join("turn_tools.json"))?)?;
     let mut turns = Vec::new();
@@ -30,7 +30,7 @@ pub fn turns() -> Result<Vec<Turn>, Failure> {
         if let Some(on) = row["enable_thinking"].as_bool() {
             options = options.thinking(on);
         }
-        turns.push(Turn { output: text("output")?.to_owned(), options, parser: Parser::Released(parser) });
+        turns.push(BenchTurn { output: text("output")?.to_owned(), options, parser: Parser::Released(parser) });
     }
     Ok(turns)
 }

@@ -77,7 +77,7 @@ impl Wanted {
 }
 
 /// Realistic turns: of our own templates, and of the corpus where that is asked for.
-fn realistic_turns() -> Result<Vec<(&'static str, Vec<mixture::Turn>)>, Failure> {
+fn realistic_turns() -> Result<Vec<(&'static str, Vec<mixture::BenchTurn>)>, Failure> {
     let mut own = Vec::new();
     for format in Format::all(&root().join("templates"))? {
         own.extend(mixture::of_format(&format, subject(&format.name)?)?);

@@ -20,7 +20,7 @@ const TURNS: usize = 52;
 const PIECE: usize = 4;
 
 /// One turn, ready to be parsed.
-pub struct Turn {
+pub struct BenchTurn {
     pub output: String,
     pub options: Options,
     pub parser: Parser,
@@ -35,7 +35,7 @@ pub enum Parser {
     Released(&'static dyn unjinja::ChatParser),
 }
 
-impl Turn {
+impl BenchTurn {
     fn whole(&self) {
         let output = black_box(self.output.as_str());
         match self.parser {
@@ -64,17 +64,17 @@ impl Turn {
 }
 
 /// The realistic turns of a format.
-pub fn of_format(format: &Format, subject: Subject) -> Result<Vec<Turn>, Failure> {
+pub fn of_format(format: &Format, subject: Subject) -> Result<Vec<BenchTurn>, Failure> {
     let turn = |turn: Workload| {
         let options = turn.options()?;
         turn.check(&(subject.parse)(&turn.output, &options))?;
-        Ok(Turn { output: turn.output, options, parser: Parser::Own(subject) })
+        Ok(BenchTurn { output: turn.output, options, parser: Parser::Own(subject) })
     };
     format.mixture(TURNS).into_iter().map(turn).collect()
 }
 
 /// A line of the table for each group of turns: its name, and medians over `rounds` rounds.
-pub fn table(groups: &[(&str, Vec<Turn>)], rounds: usize) -> String {
+pub fn table(groups: &[(&str, Vec<BenchTurn>)], rounds: usize) -> String {
     let mut out = String::from(
         "| realistic turns | count | bytes a turn | whole, ns a turn | by 4, ns a turn | by 4, of `push_str` |\n|---|---:|---:|---:|---:|---:|\n",
     );
@@ -96,10 +96,10 @@ pub fn table(groups: &[(&str, Vec<Turn>)], rounds: usize) -> String {
 }
 
 /// Nanoseconds that all turns take together in each round: whole, in pieces, and their pieces appended.
-fn measure(turns: &[Turn], rounds: usize) -> [Vec<f64>; 3] {
+fn measure(turns: &[BenchTurn], rounds: usize) -> [Vec<f64>; 3] {
     let mut contenders = [
-        Contender::new(|| turns.iter().for_each(Turn::whole)),
-        Contender::new(|| turns.iter().for_each(Turn::in_pieces)),
+        Contender::new(|| turns.iter().for_each(BenchTurn::whole)),
+        Contender::new(|| turns.iter().for_each(BenchTurn::in_pieces)),
         Contender::new(|| {
             turns.iter().map(|turn| push_str(black_box(&turn.output), black_box(PIECE)).len()).sum::<usize>()
         }),

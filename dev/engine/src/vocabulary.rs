@@ -21,7 +21,7 @@ pub(crate) const FIRST_ADDED: i32 = FIRST_BYTE + 256;
 
 /// The types of tokens, as numbers of the file format.
 #[derive(Clone, Copy)]
-enum Kind {
+enum TokenType {
     Normal = 1,
     Unknown = 2,
     Control = 3,
@@ -55,12 +55,12 @@ pub(crate) fn gguf() -> Vec<u8> {
 
 /// Writes the vocabulary.
 pub(crate) fn write(file: &mut File, added: &Added) {
-    let known = [("<unk>", Kind::Unknown), ("<s>", Kind::Control), ("</s>", Kind::Control)];
-    let mut tokens: Vec<(String, Kind)> = known.map(|(text, kind)| (text.to_owned(), kind)).into();
-    tokens.extend((0..=u8::MAX).map(|byte| (format!("<0x{byte:02X}>"), Kind::Byte)));
-    tokens.extend(added.special.iter().map(|text| (text.clone(), Kind::Control)));
+    let known = [("<unk>", TokenType::Unknown), ("<s>", TokenType::Control), ("</s>", TokenType::Control)];
+    let mut tokens: Vec<(String, TokenType)> = known.map(|(text, kind)| (text.to_owned(), kind)).into();
+    tokens.extend((0..=u8::MAX).map(|byte| (format!("<0x{byte:02X}>"), TokenType::Byte)));
+    tokens.extend(added.special.iter().map(|text| (text.clone(), TokenType::Control)));
     // Files write a space like this.
-    tokens.extend(added.words.iter().map(|text| (text.replace(' ', "\u{2581}"), Kind::Normal)));
+    tokens.extend(added.words.iter().map(|text| (text.replace(' ', "\u{2581}"), TokenType::Normal)));
 
     file.text("general.architecture", "llama");
     file.text("tokenizer.ggml.model", "llama");

@@ -13,7 +13,7 @@ use unjinja_spec::ToolFormat;
 use crate::models::Model;
 
 /// The reported parts, in the form that the check needs.
-enum Part {
+enum ReportedPart {
     Text(Vec<u8>),
     Call { name: Vec<u8>, arguments: Vec<u8>, complete: bool },
 }
@@ -52,19 +52,19 @@ fn read_before(model: &Model, options: &Options) -> BTreeSet<String> {
     reads
 }
 
-fn parts(events: &[Piece]) -> Vec<Part> {
+fn parts(events: &[Piece]) -> Vec<ReportedPart> {
     let mut parts = Vec::new();
     for event in events {
         match (event, parts.last_mut()) {
             (Piece::Reasoning(text) | Piece::Content(text) | Piece::Unparsed(text), _) => {
-                parts.push(Part::Text(text.clone().into_bytes()))
+                parts.push(ReportedPart::Text(text.clone().into_bytes()))
             }
             (Piece::Start(_, name, _), _) => {
                 let name = name.clone().into_bytes();
-                parts.push(Part::Call { name, arguments: Vec::new(), complete: false });
+                parts.push(ReportedPart::Call { name, arguments: Vec::new(), complete: false });
             }
-            (Piece::Arguments(_, json), Some(Part::Call { arguments, .. })) => arguments.extend(json.bytes()),
-            (Piece::End(_, true), Some(Part::Call { complete, .. })) => *complete = true,
+            (Piece::Arguments(_, json), Some(ReportedPart::Call { arguments, .. })) => arguments.extend(json.bytes()),
+            (Piece::End(_, true), Some(ReportedPart::Call { complete, .. })) => *complete = true,
             _ => {}
         }
     }
@@ -74,7 +74,7 @@ fn parts(events: &[Piece]) -> Vec<Part> {
 struct Judge<'a> {
     model: &'a Model,
     text: &'a [u8],
-    parts: &'a [Part],
+    parts: &'a [ReportedPart],
     /// For each place, where a marker that begins there may end, white space before and after it included.
     after_marker: Vec<Vec<usize>>,
     /// For each place, whether a closed call may end there.
@@ -85,7 +85,7 @@ struct Judge<'a> {
 type State = (usize, usize);
 
 impl<'a> Judge<'a> {
-    fn new(model: &'a Model, text: &'a [u8], parts: &'a [Part]) -> Self {
+    fn new(model: &'a Model, text: &'a [u8], parts: &'a [ReportedPart]) -> Self {
         let mut cores: Vec<&[u8]> = model.markers.iter().map(|marker| marker.trim().as_bytes()).collect();
         cores.retain(|core| !core.is_empty());
         cores.dedup();
@@ -123,7 +123,7 @@ impl<'a> Judge<'a> {
             while let Some(state) = open.pop() {
                 furthest = from;
                 // A part that is used up is followed by the next one without reading a byte.
-                if let Some(Part::Text(text)) = self.parts.get(state.0)
+                if let Some(ReportedPart::Text(text)) = self.parts.get(state.0)
                     && state.1 == text.len()
                     && at[from].insert((state.0 + 1, 0))
                 {
@@ -143,10 +143,12 @@ impl<'a> Judge<'a> {
     fn steps(&self, from: usize, state: State) -> Vec<(usize, State)> {
         let mut steps: Vec<(usize, State)> = self.after_marker[from].iter().map(|&to| (to, state)).collect();
         match self.parts.get(state.0) {
-            Some(Part::Text(text)) if text.get(state.1).is_some_and(|byte| self.text.get(from) == Some(byte)) => {
+            Some(ReportedPart::Text(text))
+                if text.get(state.1).is_some_and(|byte| self.text.get(from) == Some(byte)) =>
+            {
                 steps.push((from + 1, (state.0, state.1 + 1)));
             }
-            Some(Part::Call { name, arguments, complete }) => {
+            Some(ReportedPart::Call { name, arguments, complete }) => {
                 for to in self.call_ends(from, name, arguments, *complete) {
                     let inside = self.text_inside(&self.text[from..to], state.0 + 1);
                     steps.extend((0..=inside).map(|count| (to, (state.0 + 1, count))));
@@ -161,7 +163,7 @@ impl<'a> Judge<'a> {
     /// not know are reported after the call.
     fn text_inside(&self, call: &[u8], part: usize) -> usize {
         let is_object = matches!(self.model.spec.tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson);
-        let Some(Part::Text(text)) = self.parts.get(part).filter(|_| is_object) else { return 0 };
+        let Some(ReportedPart::Text(text)) = self.parts.get(part).filter(|_| is_object) else { return 0 };
         let mut rest = call.iter();
         text.iter().take_while(|byte| rest.any(|other| other == *byte)).count()
     }

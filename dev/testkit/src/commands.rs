@@ -17,7 +17,7 @@ use crate::Failure;
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// A folder in which commands run.
-pub struct Place {
+pub struct CommandFolder {
     folder: PathBuf,
     program: PathBuf,
 }
@@ -32,7 +32,7 @@ pub struct Said {
     pub code: i32,
 }
 
-impl Place {
+impl CommandFolder {
     /// An empty folder. What was there before is removed. `program` is the path of `unjinja`.
     ///
     /// # Errors

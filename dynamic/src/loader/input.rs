@@ -29,10 +29,10 @@ const UNNAMED: &str = "template.jinja";
 /// assert_eq!(Input::file("models/qwen3.jinja").place(), std::path::Path::new("models/qwen3.jinja"));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Input(Kind);
+pub struct Input(InputKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum InputKind {
     Text(String),
     Template(PathBuf),
     Gguf(PathBuf),
@@ -61,38 +61,38 @@ pub(super) enum Subject {
 impl Input {
     /// The text of a chat template.
     pub fn text(text: impl Into<String>) -> Self {
-        Self(Kind::Text(text.into()))
+        Self(InputKind::Text(text.into()))
     }
 
     /// A file that holds a chat template.
     pub fn template(path: impl Into<PathBuf>) -> Self {
-        Self(Kind::Template(path.into()))
+        Self(InputKind::Template(path.into()))
     }
 
     /// A GGUF file; another kind of file is an error. The weights are not read.
     pub fn gguf(path: impl Into<PathBuf>) -> Self {
-        Self(Kind::Gguf(path.into()))
+        Self(InputKind::Gguf(path.into()))
     }
 
     /// The folder of a pretrained model, as the Hugging Face Hub has it, or a [`file`](Self::file). In a folder, the first of
     /// [`MODEL_FILES`] that exists is read.
     pub fn pretrained(path: impl Into<PathBuf>) -> Self {
-        Self(Kind::Pretrained(path.into()))
+        Self(InputKind::Pretrained(path.into()))
     }
 
     /// A template that was read with [`Source`].
     pub fn source(source: Source) -> Self {
-        Self(Kind::Source(Box::new(source)))
+        Self(InputKind::Source(Box::new(source)))
     }
 
     /// The file of a format spec.
     pub fn spec(path: impl Into<PathBuf>) -> Self {
-        Self(Kind::Spec(path.into()))
+        Self(InputKind::Spec(path.into()))
     }
 
     /// The text of a format spec.
     pub fn spec_text(text: impl Into<String>) -> Self {
-        Self(Kind::SpecText(text.into()))
+        Self(InputKind::SpecText(text.into()))
     }
 
     /// A file: a format spec if it is called `.toml`, else one that holds a template.
@@ -108,45 +108,47 @@ impl Input {
     /// The reviewed spec of a supported model; [`known_spec`](crate::known_spec) says which names it has.
     #[cfg(feature = "generated")]
     pub fn known(name: impl Into<String>) -> Self {
-        Self(Kind::Known(name.into()))
+        Self(InputKind::Known(name.into()))
     }
 
     /// The file, for messages. What is no file has the name under which it is reported.
     pub fn place(&self) -> &Path {
         match &self.0 {
-            Kind::Template(path) | Kind::Gguf(path) | Kind::Pretrained(path) | Kind::Spec(path) => path,
-            Kind::Source(source) => &source.path,
-            Kind::Text(_) => Path::new(UNNAMED),
-            Kind::SpecText(_) => Path::new("spec.toml"),
+            InputKind::Template(path) | InputKind::Gguf(path) | InputKind::Pretrained(path) | InputKind::Spec(path) => {
+                path
+            }
+            InputKind::Source(source) => &source.path,
+            InputKind::Text(_) => Path::new(UNNAMED),
+            InputKind::SpecText(_) => Path::new("spec.toml"),
             #[cfg(feature = "generated")]
-            Kind::Known(name) => Path::new(name),
+            InputKind::Known(name) => Path::new(name),
         }
     }
 
     /// Reads it. `name` is what a text is called.
     pub(super) fn read(self, name: Option<&str>) -> Result<Subject, LoadError> {
         match self.0 {
-            Kind::Text(text) => {
+            InputKind::Text(text) => {
                 let file = name.map_or_else(|| UNNAMED.to_owned(), |name| format!("{name}.jinja"));
                 Ok(Subject::Template { source: Box::new(Source::from_text(file, text)), is_named: false })
             }
-            Kind::Template(path) => template(&path),
-            Kind::Gguf(path) => {
+            InputKind::Template(path) => template(&path),
+            InputKind::Gguf(path) => {
                 is_gguf(&path)?;
                 template(&path)
             }
-            Kind::Pretrained(path) => Self::file(template_file(&path)?).read(name),
-            Kind::Source(source) => Ok(Subject::Template { source, is_named: true }),
-            Kind::Spec(path) => {
+            InputKind::Pretrained(path) => Self::file(template_file(&path)?).read(name),
+            InputKind::Source(source) => Ok(Subject::Template { source, is_named: true }),
+            InputKind::Spec(path) => {
                 let (spec, beside) = spec(&path)?;
                 Ok(Subject::Spec { spec: Box::new(spec), beside: Some(beside) })
             }
-            Kind::SpecText(text) => {
+            InputKind::SpecText(text) => {
                 let file = name.map_or_else(|| "spec.toml".to_owned(), |name| format!("{name}.toml"));
                 Ok(Subject::Spec { spec: Box::new(FormatSpec::from_toml(&text, &file)?), beside: None })
             }
             #[cfg(feature = "generated")]
-            Kind::Known(name) => Ok(Subject::Spec { spec: Box::new(known::known_spec(&name)?), beside: None }),
+            InputKind::Known(name) => Ok(Subject::Spec { spec: Box::new(known::known_spec(&name)?), beside: None }),
         }
     }
 }

@@ -14,7 +14,7 @@ pub struct Client {
 }
 
 /// Something to show while the answer arrives.
-pub enum Part<'t> {
+pub enum AnswerPart<'t> {
     Reasoning(&'t str),
     Content(&'t str),
 }
@@ -121,7 +121,7 @@ impl Client {
         &self,
         messages: &[Value],
         tools: &Value,
-        show: &mut dyn FnMut(Part<'_>),
+        show: &mut dyn FnMut(AnswerPart<'_>),
     ) -> Result<Answer, Box<dyn Error>> {
         let body = json!({"messages": messages, "tools": tools, "stream": true});
         let mut request = self.http.post(&self.url).content_type("application/json");
@@ -148,11 +148,11 @@ impl Client {
             }
             for Choice { delta } in chunk.choices {
                 if let Some(text) = delta.reasoning_content {
-                    show(Part::Reasoning(&text));
+                    show(AnswerPart::Reasoning(&text));
                     answer.reasoning.push_str(&text);
                 }
                 if let Some(text) = delta.content {
-                    show(Part::Content(&text));
+                    show(AnswerPart::Content(&text));
                     answer.content.push_str(&text);
                 }
                 delta.tool_calls.into_iter().for_each(|delta| answer.add(delta));

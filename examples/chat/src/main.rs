@@ -18,7 +18,7 @@ use std::io::{BufRead, Write};
 use anstyle::Style;
 use serde_json::{Value, json};
 
-use client::{Answer, Client, Part};
+use client::{Answer, AnswerPart, Client};
 
 /// The address of `unjinja serve`, unless the first argument is another.
 const SERVER: &str = "http://127.0.0.1:8080";
@@ -79,13 +79,13 @@ struct Shown {
 }
 
 impl Shown {
-    fn part(&mut self, part: &Part<'_>) {
+    fn part(&mut self, part: &AnswerPart<'_>) {
         match part {
-            Part::Reasoning(text) => {
+            AnswerPart::Reasoning(text) => {
                 self.reasoned = true;
                 anstream::print!("{REASONING}{text}{REASONING:#}");
             }
-            Part::Content(text) => {
+            AnswerPart::Content(text) => {
                 if std::mem::take(&mut self.reasoned) {
                     anstream::println!();
                 }

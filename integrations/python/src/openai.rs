@@ -16,7 +16,7 @@ use unjinja_server::{CallIds, Finish, Usage};
 use crate::data::not_copied;
 use crate::error::RequestError;
 use crate::json;
-use crate::turn::{Step, Turn, chunk, token_of};
+use crate::turn::{Step, TurnParser, chunk, token_of};
 
 /// Writes what a stream reads as `chat.completion.chunk` dicts. Made by `Stream.openai_chunks`.
 ///
@@ -28,7 +28,7 @@ use crate::turn::{Step, Turn, chunk, token_of};
 /// 'stop'
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct OpenAIChunks {
-    turn: Arc<Turn>,
+    turn: Arc<TurnParser>,
     settings: Settings,
     answer: Mutex<Answer>,
 }
@@ -95,7 +95,7 @@ impl Answer {
 
 impl OpenAIChunks {
     pub(crate) fn new(
-        turn: Arc<Turn>,
+        turn: Arc<TurnParser>,
         settings: Settings,
         id: Option<String>,
         created: Option<u64>,

@@ -7,7 +7,7 @@ use unjinja_dynamic::{Channel, Event as RustEvent};
 use crate::data::{Fields, Reduced, no_list};
 use crate::error::RequestError;
 use crate::event::Event;
-use crate::turn::{Step, Turn};
+use crate::turn::{Step, TurnParser};
 
 /// A piece of the output, and the events that it became. The texts of all spans together are the output.
 ///
@@ -87,7 +87,7 @@ pub(crate) fn channel_name(channel: Option<Channel>) -> Option<&'static str> {
 
 /// What a span is made of.
 #[derive(PartialEq, Clone, Copy)]
-enum Kind {
+enum SpanKind {
     /// Text that arrives as it was written.
     Text(Channel),
     /// Arguments of the call of this index.
@@ -99,8 +99,8 @@ enum Kind {
 }
 
 /// A span that may grow.
-struct Part {
-    kind: Kind,
+struct GrowingSpan {
+    kind: SpanKind,
     text: String,
     /// The text of the event, where it is another: JSON of arguments.
     json: String,
@@ -109,8 +109,8 @@ struct Part {
 }
 
 /// Pushes a piece character by character, so that each event has its text. `last` ends the turn after it.
-pub(crate) fn spans(py: Python<'_>, turn: &Turn, piece: &str, last: bool) -> PyResult<Vec<Span>> {
-    let mut parts: Vec<Part> = Vec::new();
+pub(crate) fn spans(py: Python<'_>, turn: &TurnParser, piece: &str, last: bool) -> PyResult<Vec<Span>> {
+    let mut parts: Vec<GrowingSpan> = Vec::new();
     let mut buffer = [0; 4];
     for char in piece.chars() {
         step(py, turn, char.encode_utf8(&mut buffer), Step::Push, &mut parts)?;
@@ -123,62 +123,62 @@ pub(crate) fn spans(py: Python<'_>, turn: &Turn, piece: &str, last: bool) -> PyR
 
 fn step<'t>(
     py: Python<'_>,
-    turn: &Turn,
+    turn: &TurnParser,
     text: &'t str,
     make: impl FnOnce(unjinja_dynamic::Chunk<'t>) -> Step<'t>,
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<GrowingSpan>,
 ) -> PyResult<()> {
-    let (mut kind, mut sent, mut count) = (Kind::Markup, String::new(), 0);
+    let (mut kind, mut sent, mut count) = (SpanKind::Markup, String::new(), 0);
     let mut read = Vec::new();
     let (settled, channel) = turn.run_beside(text, make(text.into()), |event| {
         count += 1;
         kind = match *event {
             RustEvent::Reasoning(text) => {
                 sent.push_str(text);
-                Kind::Text(Channel::Reasoning)
+                SpanKind::Text(Channel::Reasoning)
             }
             RustEvent::Content(text) => {
                 sent.push_str(text);
-                Kind::Text(Channel::Content)
+                SpanKind::Text(Channel::Content)
             }
             RustEvent::ToolCallArguments { index, json } => {
                 sent.push_str(json);
-                Kind::Arguments(index)
+                SpanKind::Arguments(index)
             }
-            _ => Kind::Other,
+            _ => SpanKind::Other,
         };
         read.push(event.clone().into_owned());
     });
     let events =
         read.iter().filter_map(|event| Event::new(py, &event.as_event()).transpose()).collect::<PyResult<Vec<_>>>()?;
-    if count > 1 || (matches!(kind, Kind::Text(_)) && sent != settled) {
-        kind = Kind::Other;
+    if count > 1 || (matches!(kind, SpanKind::Text(_)) && sent != settled) {
+        kind = SpanKind::Other;
     }
     if settled.is_empty() && events.is_empty() {
         return Ok(());
     }
     let channel = channel_name(channel);
     if let Some(part) =
-        parts.last_mut().filter(|part| part.kind == kind && part.channel == channel && kind != Kind::Other)
+        parts.last_mut().filter(|part| part.kind == kind && part.channel == channel && kind != SpanKind::Other)
     {
         part.text.push_str(&settled);
         part.json.push_str(&sent);
         return Ok(());
     }
-    parts.push(Part { kind, text: settled, json: sent, events, channel });
+    parts.push(GrowingSpan { kind, text: settled, json: sent, events, channel });
     Ok(())
 }
 
-impl Part {
+impl GrowingSpan {
     fn into_span(self, py: Python<'_>) -> PyResult<Span> {
         let text = || PyString::new(py, &self.text).unbind();
         let events = match self.kind {
-            Kind::Text(Channel::Reasoning) => vec![Event::Reasoning { text: text() }],
-            Kind::Text(_) => vec![Event::Content { text: text() }],
-            Kind::Arguments(index) => {
+            SpanKind::Text(Channel::Reasoning) => vec![Event::Reasoning { text: text() }],
+            SpanKind::Text(_) => vec![Event::Content { text: text() }],
+            SpanKind::Arguments(index) => {
                 vec![Event::ToolCallArguments { index, json: PyString::new(py, &self.json).unbind() }]
             }
-            Kind::Markup | Kind::Other => self.events,
+            SpanKind::Markup | SpanKind::Other => self.events,
         };
         let text = PyString::new(py, &self.text).unbind();
         // `Py::new` would make an object of the enum's class and not of the variant's.

@@ -13,7 +13,7 @@ use crate::json;
 use crate::message::Message;
 use crate::openai::{OpenAIChunks, Settings, reasoning_name};
 use crate::span::{Span, channel_name, spans};
-use crate::turn::{Step, Turn, chunk, token_of};
+use crate::turn::{Step, TurnParser, chunk, token_of};
 
 /// A parser in the middle of a turn. However the text is cut, the events add up to the same message, and no event is taken
 /// back. A stream may be used from several threads, one after the other.
@@ -25,11 +25,11 @@ use crate::turn::{Step, Turn, chunk, token_of};
 /// >>> stream.message.content
 /// 'Yes.'
 #[pyclass(frozen, module = "unjinja")]
-pub(crate) struct Stream(Arc<Turn>);
+pub(crate) struct Stream(Arc<TurnParser>);
 
 impl Stream {
     pub(crate) fn new(model: &Model, options: &Options) -> Self {
-        Self(Arc::new(Turn::new(model, options)))
+        Self(Arc::new(TurnParser::new(model, options)))
     }
 
     fn events(&self, py: Python<'_>, step: Step<'_>) -> PyResult<Vec<Event>> {

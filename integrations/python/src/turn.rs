@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyString};
 use unjinja_dynamic::{Channel, Chunk, Event, Message, Model, ModelStream, Options, Token};
 
 /// A turn that is being read.
-pub(crate) struct Turn {
+pub(crate) struct TurnParser {
     pub(crate) model: Model,
     options: Options,
     state: Mutex<State>,
@@ -67,7 +67,7 @@ pub(crate) fn token_of<'a>(piece: &'a Bound<'_, PyAny>, special: bool) -> PyResu
     Ok(if special { Token::special(piece) } else { Token::text(piece) })
 }
 
-impl Turn {
+impl TurnParser {
     pub(crate) fn new(model: &Model, options: &Options) -> Self {
         let state = State {
             stream: model.stream(options),

@@ -25,7 +25,7 @@ use crate::support::{Failure, models, outputs, stream, take_ids};
 type Replay = dyn Fn(&mut dyn FnMut(&Event<'_>)) + Send + Sync;
 
 /// A turn that the server replays.
-struct Turn {
+struct ReplayedTurn {
     name: String,
     finish: Finish,
     ids: CallIds,
@@ -36,7 +36,7 @@ struct Turn {
 
 const USAGE: Usage = Usage { input: 11, output: 7, cached: None, reasoning: None };
 
-impl Turn {
+impl ReplayedTurn {
     fn new(name: impl Into<String>, send: impl Fn(&mut dyn FnMut(&Event<'_>)) + Send + Sync + 'static) -> Self {
         let ids = CallIds::new(CallIdShape::Free);
         let reasoning = ReasoningName::ReasoningContent;
@@ -85,13 +85,13 @@ impl Turn {
 }
 
 /// Turns of our own templates, and turns that no case has.
-fn turns() -> Result<Vec<Turn>, Failure> {
+fn turns() -> Result<Vec<ReplayedTurn>, Failure> {
     let mut turns = Vec::new();
     for model in sample(models()?, 4) {
         for output in outputs(&model.name)?.into_iter().take(2) {
             let (parser, seed) = (model.parser.clone(), turns.len() as u64);
             let name = format!("{}: {}", model.name, output.text);
-            let mut turn = Turn::new(name, move |sink| {
+            let mut turn = ReplayedTurn::new(name, move |sink| {
                 stream(&parser, &output, &mut Random::new(seed), sink);
             });
             turn.ids = CallIds::of(&model.spec);
@@ -123,18 +123,18 @@ fn turns() -> Result<Vec<Turn>, Failure> {
         (r#"{"city": "Paris"} and more"#, true),
     ] {
         for close in [false, true] {
-            let mut turn = Turn::new(format!("{arguments} {complete} {close}"), call(arguments, complete));
+            let mut turn = ReplayedTurn::new(format!("{arguments} {complete} {close}"), call(arguments, complete));
             (turn.close, turn.reasoning) = (close, ReasoningName::Reasoning);
             turn.finish = if complete { Finish::Stop } else { Finish::Length };
             turns.push(turn);
         }
     }
-    turns.push(Turn::new("nothing", |_| {}));
+    turns.push(ReplayedTurn::new("nothing", |_| {}));
     Ok(turns)
 }
 
 /// Serves one request. A client that went away is not a failure of the server.
-fn serve(mut connection: TcpStream, turns: &[Turn]) -> Result<(), Failure> {
+fn serve(mut connection: TcpStream, turns: &[ReplayedTurn]) -> Result<(), Failure> {
     let mut reader = BufReader::new(connection.try_clone()?);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -235,7 +235,7 @@ fn the_official_clients_assemble_the_message() -> Result<(), Failure> {
 }
 
 /// Compares what a client assembled with the message.
-fn check(turn: &Turn, mut answer: Value) -> Result<(), Failure> {
+fn check(turn: &ReplayedTurn, mut answer: Value) -> Result<(), Failure> {
     let message = turn.message();
     let place = format!("{} in {answer}", turn.name);
     let mut found = answer["message"].take();

@@ -41,7 +41,7 @@ impl fmt::Display for Problem {
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueType {
     U8,
     I8,
     U16,
@@ -57,41 +57,41 @@ pub(super) enum Kind {
     F64,
 }
 
-impl Kind {
+impl ValueType {
     /// In the order of their numbers in the file.
-    const ALL: [Kind; 13] = [
-        Kind::U8,
-        Kind::I8,
-        Kind::U16,
-        Kind::I16,
-        Kind::U32,
-        Kind::I32,
-        Kind::F32,
-        Kind::Bool,
-        Kind::String,
-        Kind::Array,
-        Kind::U64,
-        Kind::I64,
-        Kind::F64,
+    const ALL: [ValueType; 13] = [
+        ValueType::U8,
+        ValueType::I8,
+        ValueType::U16,
+        ValueType::I16,
+        ValueType::U32,
+        ValueType::I32,
+        ValueType::F32,
+        ValueType::Bool,
+        ValueType::String,
+        ValueType::Array,
+        ValueType::U64,
+        ValueType::I64,
+        ValueType::F64,
     ];
 
     /// The number of bytes of a value, if it is fixed.
     fn size(self) -> Option<u64> {
         match self {
-            Kind::U8 | Kind::I8 | Kind::Bool => Some(1),
-            Kind::U16 | Kind::I16 => Some(2),
-            Kind::U32 | Kind::I32 | Kind::F32 => Some(4),
-            Kind::U64 | Kind::I64 | Kind::F64 => Some(8),
-            Kind::String | Kind::Array => None,
+            ValueType::U8 | ValueType::I8 | ValueType::Bool => Some(1),
+            ValueType::U16 | ValueType::I16 => Some(2),
+            ValueType::U32 | ValueType::I32 | ValueType::F32 => Some(4),
+            ValueType::U64 | ValueType::I64 | ValueType::F64 => Some(8),
+            ValueType::String | ValueType::Array => None,
         }
     }
 
     /// For messages.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::String => "a string",
-            Kind::Array => "an array",
-            Kind::Bool => "true or false",
+            ValueType::String => "a string",
+            ValueType::Array => "an array",
+            ValueType::Bool => "true or false",
             _ => "a number",
         }
     }
@@ -190,10 +190,11 @@ impl<R: Read + Seek> Cursor<R> {
     }
 
     /// The type of the value that follows.
-    pub(super) fn kind(&mut self) -> Result<Kind, Problem> {
+    pub(super) fn value_type(&mut self) -> Result<ValueType, Problem> {
         let number = self.u32()?;
-        let kind = usize::try_from(number).ok().and_then(|number| Kind::ALL.get(number));
-        kind.copied()
+        let value_type = usize::try_from(number).ok().and_then(|number| ValueType::ALL.get(number));
+        value_type
+            .copied()
             .ok_or_else(|| self.problem(format!("a value has the type {number}, which the format does not define")))
     }
 
@@ -218,38 +219,38 @@ impl<R: Read + Seek> Cursor<R> {
     }
 
     /// A non-negative whole number; `None` for any other value, which is skipped.
-    pub(super) fn whole_number(&mut self, kind: Kind) -> Result<Option<u64>, Problem> {
-        Ok(match kind {
-            Kind::U8 => Some(self.bytes::<1>()?[0].into()),
-            Kind::U32 => Some(self.u32()?.into()),
-            Kind::U64 => Some(self.u64()?),
-            Kind::U16 => {
+    pub(super) fn whole_number(&mut self, value_type: ValueType) -> Result<Option<u64>, Problem> {
+        Ok(match value_type {
+            ValueType::U8 => Some(self.bytes::<1>()?[0].into()),
+            ValueType::U32 => Some(self.u32()?.into()),
+            ValueType::U64 => Some(self.u64()?),
+            ValueType::U16 => {
                 let bytes = self.bytes::<2>()?;
                 Some(if self.is_big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }.into())
             }
-            Kind::I32 => u64::try_from(self.u32()?.cast_signed()).ok(),
-            Kind::I64 => u64::try_from(self.u64()?.cast_signed()).ok(),
+            ValueType::I32 => u64::try_from(self.u32()?.cast_signed()).ok(),
+            ValueType::I64 => u64::try_from(self.u64()?.cast_signed()).ok(),
             _ => {
-                self.skip(kind)?;
+                self.skip(value_type)?;
                 None
             }
         })
     }
 
     /// The head of an array: the type and the number of the items that follow.
-    pub(super) fn array(&mut self) -> Result<(Kind, u64), Problem> {
-        Ok((self.kind()?, self.length()?))
+    pub(super) fn array(&mut self) -> Result<(ValueType, u64), Problem> {
+        Ok((self.value_type()?, self.length()?))
     }
 
     /// Skips a value.
-    pub(super) fn skip(&mut self, kind: Kind) -> Result<(), Problem> {
-        self.skip_value(kind, 0)
+    pub(super) fn skip(&mut self, value_type: ValueType) -> Result<(), Problem> {
+        self.skip_value(value_type, 0)
     }
 
-    fn skip_value(&mut self, kind: Kind, depth: u32) -> Result<(), Problem> {
-        match (kind, kind.size()) {
+    fn skip_value(&mut self, value_type: ValueType, depth: u32) -> Result<(), Problem> {
+        match (value_type, value_type.size()) {
             (_, Some(size)) => self.forward(size, "a value"),
-            (Kind::Array, None) => {
+            (ValueType::Array, None) => {
                 if depth == DEEPEST {
                     return Err(self.problem(format!("arrays are nested deeper than {DEEPEST}")));
                 }
@@ -264,7 +265,7 @@ impl<R: Read + Seek> Cursor<R> {
     }
 
     /// Skips the items of an array.
-    pub(super) fn skip_items(&mut self, items: Kind, count: u64, depth: u32) -> Result<(), Problem> {
+    pub(super) fn skip_items(&mut self, items: ValueType, count: u64, depth: u32) -> Result<(), Problem> {
         let too_many = || format!("an array of {count} items does not fit into any file");
         if let Some(size) = items.size() {
             let length = count.checked_mul(size).ok_or_else(|| self.problem(too_many()))?;
@@ -293,7 +294,7 @@ impl<R: Read + Seek> Cursor<R> {
     pub(super) fn item(&mut self, at: u64, index: u64, most: u64) -> Result<String, Problem> {
         self.go_to(at)?;
         for _ in 0..index {
-            self.skip(Kind::String)?;
+            self.skip(ValueType::String)?;
         }
         self.string(most, "a token")
     }
@@ -304,7 +305,7 @@ impl<R: Read + Seek> Cursor<R> {
         let (mut items, mut next) = (Vec::with_capacity(indices.len()), 0);
         for index in indices {
             for _ in next..*index {
-                self.skip(Kind::String)?;
+                self.skip(ValueType::String)?;
             }
             items.push(self.string(most, "a token")?);
             next = index + 1;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
 
-use super::parts::{Kind, decoded, parts};
+use super::parts::{SyntaxKind, decoded, parts};
 use crate::support::Failure;
 
 /// A name inside a marker. It is renamed wherever it occurs as a name.
@@ -141,7 +141,7 @@ impl Renaming {
     pub(super) fn template(&self, source: &str) -> String {
         let mut places = BTreeSet::new();
         for (kind, range) in parts(source) {
-            if matches!(kind, Kind::Text | Kind::Literal) {
+            if matches!(kind, SyntaxKind::Text | SyntaxKind::Literal) {
                 let (text, offsets) = decoded(source, kind, &range);
                 places.extend(self.places(&text).into_iter().map(|at| offsets[at]));
             }

@@ -1,13 +1,13 @@
 //! Adds white space and comments to a template where they do not change what it renders.
 
-use super::parts::{Kind, parts};
+use super::parts::{SyntaxKind, parts};
 
 /// Adds white space inside statements and expressions, and next to those that trim it.
 pub(super) fn spaced(source: &str) -> String {
     let mut out = String::with_capacity(source.len() * 2);
     for (kind, range) in parts(source) {
         let text = &source[range];
-        if kind != Kind::Code {
+        if kind != SyntaxKind::Code {
             out.push_str(text);
             continue;
         }
@@ -44,7 +44,7 @@ pub(super) fn commented(source: &str) -> String {
     for (kind, range) in parts(source) {
         let text = &source[range];
         out.push_str(text);
-        if kind != Kind::Code {
+        if kind != SyntaxKind::Code {
             continue;
         }
         if text.starts_with("{%") || text.starts_with("{{") {

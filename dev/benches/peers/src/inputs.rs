@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json, ser::Formatter};
 
 use crate::formats::{Call, Format};
 use crate::message::{Called, Heard};
-use crate::turn::Turn;
+use crate::turn::TurnInput;
 
 /// The content of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +56,7 @@ impl Shape {
 /// One input and the message that it means.
 pub struct Input {
     pub format: &'static Format,
-    pub turn: Turn,
+    pub turn: TurnInput,
 }
 
 impl Input {
@@ -92,7 +92,7 @@ impl Input {
             meant.reasoning.clear();
         }
         let reasons = !meant.reasoning.is_empty();
-        let turn = Turn {
+        let turn = TurnInput {
             peers: &format.peers,
             framed: !format.content[0].is_empty(),
             output: write(format, &meant),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cpu_time::ProcessTime;
 use unjinja_peers::message::Heard;
 use unjinja_peers::peers::{Clock, Run, Runner, Stop, guarded};
-use unjinja_peers::turn::Turn;
+use unjinja_peers::turn::TurnInput;
 
 /// How the output is fed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ struct Sample {
     result: Result<(), Stop>,
 }
 
-fn sample(run: &mut dyn Run, turn: &Turn, chunks: &[&str], mode: Mode) -> Sample {
+fn sample(run: &mut dyn Run, turn: &TurnInput, chunks: &[&str], mode: Mode) -> Sample {
     let mut heard = Heard::default();
     let mut time = Duration::ZERO;
     let mut timed = || -> Result<(), Stop> {
@@ -72,7 +72,7 @@ fn sample(run: &mut dyn Run, turn: &Turn, chunks: &[&str], mode: Mode) -> Sample
 
 /// Times all of them. `budget` is what the samples of each may take together; one sample is always taken, but of
 /// those that `skip` names.
-pub fn measure(runners: &mut [Runner], turn: &Turn, mode: Mode, budget: Duration, skip: &[bool]) -> Vec<Figure> {
+pub fn measure(runners: &mut [Runner], turn: &TurnInput, mode: Mode, budget: Duration, skip: &[bool]) -> Vec<Figure> {
     let chunks = match mode {
         Mode::Stream => turn.chunks(),
         Mode::WholeTags => turn.chunks_with_whole_tags(),

@@ -10,7 +10,7 @@ mod smg;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::inputs::Input;
-use crate::turn::Turn;
+use crate::turn::TurnInput;
 
 pub use run::{Clock, Run, Runner, Stop};
 
@@ -23,13 +23,13 @@ pub fn runners(input: &Input) -> Found {
 }
 
 /// Every peer that knows the format of a turn.
-pub fn others(turn: &Turn) -> Found {
+pub fn others(turn: &TurnInput) -> Found {
     sorted(set_up(turn))
 }
 
 type SetUp = (&'static str, Result<Vec<Runner>, Stop>);
 
-fn set_up(turn: &Turn) -> impl Iterator<Item = SetUp> {
+fn set_up(turn: &TurnInput) -> impl Iterator<Item = SetUp> {
     let all = [
         ("tool-parser, reasoning-parser", smg::runners(turn)),
         ("dynamo-parsers", dynamo::runners(turn)),

@@ -6,7 +6,7 @@ use crate::formats::Peers;
 use crate::message::Heard;
 
 /// One output and its circumstances.
-pub struct Turn {
+pub struct TurnInput {
     /// The peers' names for the format.
     pub peers: &'static Peers,
     /// Markers surround the format's answers.
@@ -21,7 +21,7 @@ pub struct Turn {
     pub opened: bool,
 }
 
-impl Turn {
+impl TurnInput {
     /// The output in pieces of four bytes; a piece is longer if a character would be cut.
     pub fn chunks(&self) -> Vec<&str> {
         let mut chunks = Vec::with_capacity(self.output.len() / 4 + 1);

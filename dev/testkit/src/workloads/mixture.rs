@@ -5,13 +5,13 @@
 use serde_json::{Value, json};
 
 use super::text;
-use super::turn::Turn;
+use super::turn::WorkloadTurn;
 
 /// How many kinds of turns there are; that many turns in a row show each kind once.
 const KINDS: usize = 26;
 
 /// The turn of this number.
-pub(super) fn turn(number: usize) -> Turn {
+pub(super) fn turn(number: usize) -> WorkloadTurn {
     let words = Words { seed: number };
     let few = |count: usize| words.some(count, 0);
     let turn = match number % KINDS {
@@ -45,7 +45,7 @@ pub(super) fn turn(number: usize) -> Turn {
     if turn.calls.is_empty() { turn } else { turn.with_tools() }
 }
 
-impl Turn {
+impl WorkloadTurn {
     fn with_tools(self) -> Self {
         Self { tools: Some(tools()), ..self }
     }
@@ -77,12 +77,12 @@ impl Words {
     }
 }
 
-fn answer(content: String) -> Turn {
-    Turn { content, ..Turn::default() }
+fn answer(content: String) -> WorkloadTurn {
+    WorkloadTurn { content, ..WorkloadTurn::default() }
 }
 
-fn calls<const N: usize>(calls: [(String, Value); N]) -> Turn {
-    Turn::default().calling(calls)
+fn calls<const N: usize>(calls: [(String, Value); N]) -> WorkloadTurn {
+    WorkloadTurn::default().calling(calls)
 }
 
 fn sentence(words: Words, count: usize) -> String {

@@ -23,7 +23,7 @@ use crate::Failure;
 
 pub use markers::Markers;
 pub use shape::Shape;
-use turn::Turn;
+use turn::WorkloadTurn;
 
 /// The lengths of the outputs, in bytes.
 pub const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
@@ -138,7 +138,7 @@ impl Format {
     }
 
     /// The thinking switch, the generation prompt and the assistant's turn after it.
-    fn rendered(&self, turn: &Turn) -> Option<(Option<bool>, String, String)> {
+    fn rendered(&self, turn: &WorkloadTurn) -> Option<(Option<bool>, String, String)> {
         let tools = turn.tools();
         let context = |messages: Value, prompt: bool, thinking: Option<bool>| {
             let mut context =

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::markers::Markers;
 use super::mixture;
 use super::text;
-use super::turn::Turn;
+use super::turn::WorkloadTurn;
 
 /// A kind of output. What varies with the format (first bytes and beginnings of its markers) is in the variant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -152,41 +152,44 @@ impl Shape {
     }
 
     /// The message of this shape with this number of units.
-    pub(super) fn turn(&self, units: usize) -> Turn {
-        let content = |content: String| Turn { content, ..Turn::default() };
-        let written = |text: String| Turn { calls: vec![write("notes.txt", text)], ..Turn::default() };
+    pub(super) fn turn(&self, units: usize) -> WorkloadTurn {
+        let content = |content: String| WorkloadTurn { content, ..WorkloadTurn::default() };
+        let written = |text: String| WorkloadTurn { calls: vec![write("notes.txt", text)], ..WorkloadTurn::default() };
         match self {
             Shape::Prose => content(text::prose(units, 0)),
             Shape::Unicode => content(text::unicode(units)),
-            Shape::Reasoning => Turn {
+            Shape::Reasoning => WorkloadTurn {
                 reasoning: text::prose(units / 2, 1),
                 content: text::prose(units - units / 2, 0),
-                ..Turn::default()
+                ..WorkloadTurn::default()
             },
             Shape::CodeArgument => written(text::code(units)),
             Shape::ProseArgument => written(text::prose(units, 0)),
             Shape::Calls64 => {
                 let words = (units / 64).max(1);
                 let calls = (0..64).map(|number| write(&format!("part-{number}.txt"), text::words(words, number)));
-                Turn { calls: calls.collect(), ..Turn::default() }
+                WorkloadTurn { calls: calls.collect(), ..WorkloadTurn::default() }
             }
-            Shape::SmallCalls => Turn { calls: (0..units).map(weather).collect(), ..Turn::default() },
+            Shape::SmallCalls => WorkloadTurn { calls: (0..units).map(weather).collect(), ..WorkloadTurn::default() },
             Shape::Nested => {
                 let forest: Vec<Value> = (0..units.div_ceil(8)).map(nested).collect();
-                Turn { calls: vec![("build".into(), json!({ "tree": { "forest": forest } }))], ..Turn::default() }
+                WorkloadTurn {
+                    calls: vec![("build".into(), json!({ "tree": { "forest": forest } }))],
+                    ..WorkloadTurn::default()
+                }
             }
             Shape::SmallValues => {
                 let values: Vec<Value> = (0..units).map(small).collect();
-                Turn { calls: vec![("store".into(), json!({ "values": values }))], ..Turn::default() }
+                WorkloadTurn { calls: vec![("store".into(), json!({ "values": values }))], ..WorkloadTurn::default() }
             }
             Shape::ManyArguments => {
                 let arguments: Map<String, Value> =
                     (0..units).map(|number| (format!("key_{number}"), small(number))).collect();
-                Turn { calls: vec![("set".into(), Value::Object(arguments))], ..Turn::default() }
+                WorkloadTurn { calls: vec![("set".into(), Value::Object(arguments))], ..WorkloadTurn::default() }
             }
             Shape::FirstByte(unit) | Shape::NearMarker(unit) => content(flood(unit, units)),
             Shape::NearMarkerReasoned(unit) => {
-                Turn { reasoning: flood(unit, units), content: "Done.".into(), ..Turn::default() }
+                WorkloadTurn { reasoning: flood(unit, units), content: "Done.".into(), ..WorkloadTurn::default() }
             }
             Shape::Blank => content(flood(" \n", units)),
             Shape::Lines => content(flood("\nz", units)),

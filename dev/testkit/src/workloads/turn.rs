@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// An assistant message.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct WorkloadTurn {
     pub reasoning: String,
     pub content: String,
     pub calls: Vec<(String, Value)>,
@@ -12,7 +12,7 @@ pub(super) struct Turn {
     pub tools: Option<Value>,
 }
 
-impl Turn {
+impl WorkloadTurn {
     /// The message as templates read it, with arguments as an object or as text.
     pub(super) fn message(&self, as_text: bool) -> Value {
         let mut message = json!({"role": "assistant", "content": self.content});

@@ -7,7 +7,7 @@ use unjinja_testkit::random::Random;
 
 use crate::Failure;
 use crate::feed::{Specials, expected_counts, read, read_pieces, text_of};
-use crate::turns::{Model, Turn};
+use crate::turns::{Model, RenderedTurn};
 use crate::vocabulary::Vocabulary;
 
 /// What was tried, and what went wrong.
@@ -42,7 +42,7 @@ impl Report {
     pub fn try_turn(
         &mut self,
         model: &Model,
-        turn: &Turn,
+        turn: &RenderedTurn,
         vocabulary: &Vocabulary,
         specials: Specials,
     ) -> Result<(), Failure> {
@@ -109,7 +109,7 @@ impl Report {
     pub fn try_mixed(
         &mut self,
         model: &Model,
-        turn: &Turn,
+        turn: &RenderedTurn,
         vocabulary: &Vocabulary,
         specials: Specials,
         random: &mut Random,

@@ -23,18 +23,18 @@ pub struct Model {
     pub name: String,
     pub spec: FormatSpec,
     pub parser: Interpreter,
-    pub turns: Vec<Turn>,
+    pub turns: Vec<RenderedTurn>,
 }
 
 /// What a template wrote after the generation prompt.
-pub struct Turn {
+pub struct RenderedTurn {
     pub text: String,
     pub options: Options,
 }
 
 impl Model {
     /// The text of a turn with several calls, or with one: what a page would hold that injects calls.
-    pub fn turn_with_calls(&self) -> Option<(&Turn, Message)> {
+    pub fn turn_with_calls(&self) -> Option<(&RenderedTurn, Message)> {
         let read = |turn| (turn, self.parser.parse(turn_text(turn), &turn.options));
         let mut with_calls: Vec<_> = self.turns.iter().map(read).filter(|read| !read.1.tool_calls.is_empty()).collect();
         with_calls.sort_by_key(|read| std::cmp::Reverse(read.1.tool_calls.len()));
@@ -42,7 +42,7 @@ impl Model {
     }
 }
 
-fn turn_text(turn: &Turn) -> unjinja::Chunk<'_> {
+fn turn_text(turn: &RenderedTurn) -> unjinja::Chunk<'_> {
     turn.text.as_str().into()
 }
 
@@ -55,7 +55,7 @@ pub fn own() -> Result<Vec<Model>, Failure> {
         let template = Template::parse(file, &fs::read_to_string(folder.join(file))?)?;
         let turns = verify(&template, &spec, TURNS, SEED).turns.into_iter().map(|turn| {
             let options = Options::new().tools(&turn.tools).generation_prompt(&spec.turn.assistant_start);
-            Turn { text: turn.body, options }
+            RenderedTurn { text: turn.body, options }
         });
         models.push(Model { name: file.clone(), parser: interpreter(&spec)?, turns: turns.collect(), spec });
     }
@@ -83,7 +83,7 @@ pub fn released(corpus: &Path, path: &str) -> Result<Model, Failure> {
         if let Some(on) = row["enable_thinking"].as_bool() {
             options = options.thinking(on);
         }
-        turns.push(Turn { text: row["output"].as_str().unwrap_or("").to_owned(), options });
+        turns.push(RenderedTurn { text: row["output"].as_str().unwrap_or("").to_owned(), options });
     }
     Ok(Model { name: path.to_owned(), parser: interpreter(&spec)?, turns, spec })
 }

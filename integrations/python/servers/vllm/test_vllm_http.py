@@ -113,6 +113,6 @@ def test_the_server_renders_the_prompt_and_asks_for_the_markers(asked: tuple[Htt
     rendered = server.post("/v1/chat/completions/render", chat)
     assert rendered["sampling_params"]["skip_special_tokens"] is False
     assert rendered["sampling_params"]["structured_outputs"]["structural_tag"]
-    # The turn that the prompt begins is read as the model goes on with it.
+    # The turn that the prompt begins is read as the model continues it.
     first = next(case for case in cases if case.calls and case.prompt.endswith(server.tokenizer.decode(rendered["token_ids"])[-40:]))
     assert first.differs(derender(server, chat, rendered["token_ids"], server.ids(first.output))) is None

@@ -225,7 +225,7 @@ class Received:
                 assert piece.get("id") and function.get("name"), f"a call begins without id or name: {piece}"
                 self.calls.append({"name": function["name"], "arguments": ""})
             else:
-                assert not function.get("name"), f"a call that goes on has a name: {piece}"
+                assert not function.get("name"), f"a call that continues has a name: {piece}"
             self.calls[piece["index"]]["arguments"] += function.get("arguments") or ""
 
     def message(self) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class UnjinjaReasoningParser(ReasoningParser):
         return delta_message(self.output.push(delta_text, calls=False))
 
     def has_engine_confirmed_reasoning_end(self) -> bool:
-        """Whether the tool parser goes on. It does from the first text on, because it reads reasoning too."""
+        """Whether the tool parser continues. It does from the first text on, because it reads reasoning too."""
         return self.has_tool_parser
 
     def finish_streaming(self) -> Any:

@@ -14,7 +14,7 @@ use futures::executor::block_on;
 
 use super::run::{Clock, Run, Runner, Stop};
 use crate::message::{Called, Heard};
-use crate::turn::Turn;
+use crate::turn::TurnInput;
 
 type Item = Annotated<CreateChatCompletionStreamResponse>;
 
@@ -28,7 +28,7 @@ struct Dynamo {
     jail: Option<JailedStream>,
 }
 
-pub fn runners(turn: &Turn) -> Result<Vec<Runner>, Stop> {
+pub fn runners(turn: &TurnInput) -> Result<Vec<Runner>, Stop> {
     let peers = turn.peers;
     let (Some(tool), true) = (peers.dynamo_tool, !turn.reasons || peers.dynamo_reasoning.is_some()) else {
         return Ok(Vec::new());

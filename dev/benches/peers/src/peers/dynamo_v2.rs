@@ -7,9 +7,9 @@ use dynamo_parsers_v2::{
 
 use super::run::{Clock, Run, Runner, Stop};
 use crate::message::Heard;
-use crate::turn::Turn;
+use crate::turn::TurnInput;
 
-pub fn runners(turn: &Turn) -> Result<Vec<Runner>, Stop> {
+pub fn runners(turn: &TurnInput) -> Result<Vec<Runner>, Stop> {
     let functions = turn.tools.as_array().into_iter().flatten().map(|tool| &tool["function"]);
     let tools = functions.map(|function| Tool {
         name: function["name"].as_str().unwrap_or_default().into(),

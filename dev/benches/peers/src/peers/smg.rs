@@ -9,9 +9,9 @@ use tool_parser::types::{StreamingParseResult, ToolCallItem};
 
 use super::run::{Clock, Run, Runner, Stop};
 use crate::message::{Called, Heard};
-use crate::turn::Turn;
+use crate::turn::TurnInput;
 
-pub fn runners(turn: &Turn) -> Result<Vec<Runner>, Stop> {
+pub fn runners(turn: &TurnInput) -> Result<Vec<Runner>, Stop> {
     let names = (turn.peers.reasoning_parser, turn.peers.tool_parser);
     let mut runners = Vec::new();
     match names {
@@ -55,7 +55,7 @@ struct Tools {
 }
 
 impl Reasoning {
-    fn new(turn: &Turn, name: &str) -> Result<Self, Stop> {
+    fn new(turn: &TurnInput, name: &str) -> Result<Self, Stop> {
         let factory = reasoning_parser::ParserFactory::new();
         let parser = factory.registry().create_parser(name).ok_or_else(|| format!("no parser `{name}`"))?;
         Ok(Self { parser, opened: turn.opened })
@@ -63,7 +63,7 @@ impl Reasoning {
 }
 
 impl Tools {
-    fn new(turn: &Turn, name: &str) -> Result<Self, Stop> {
+    fn new(turn: &TurnInput, name: &str) -> Result<Self, Stop> {
         let factory = tool_parser::ParserFactory::new();
         let parser = factory.registry().create_parser(name).ok_or_else(|| format!("no parser `{name}`"))?;
         Ok(Self { parser, tools: serde_json::from_value(turn.tools.clone())? })

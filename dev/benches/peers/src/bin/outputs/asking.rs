@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use unjinja_peers::message::Heard;
 use unjinja_peers::peers::{Clock, guarded, others};
-use unjinja_peers::turn::Turn;
+use unjinja_peers::turn::TurnInput;
 
 /// The peers, as the table names them. A reasoning parser and a tool parser of the same server are one.
 pub const PEERS: [&str; 3] = ["tool-parser, reasoning-parser", "dynamo-parsers", "dynamo-parsers-v2"];
@@ -23,7 +23,7 @@ const SET_UP: Duration = Duration::from_secs(60);
 pub type Right = [Option<bool>; PEERS.len()];
 
 /// Asks all peers. `right` judges a message.
-pub fn ask(turn: &Arc<Turn>, runtime: &Handle, right: impl Fn(&Heard) -> bool) -> Right {
+pub fn ask(turn: &Arc<TurnInput>, runtime: &Handle, right: impl Fn(&Heard) -> bool) -> Right {
     let mut found = Right::default();
     let mut first = 0;
     loop {
@@ -66,7 +66,7 @@ fn place(name: &str) -> usize {
 }
 
 /// Runs the parsers of a turn from the first on: at once, and in pieces with every tag whole.
-fn answer(turn: &Turn, first: usize, answers: &Sender<Answer>) {
+fn answer(turn: &TurnInput, first: usize, answers: &Sender<Answer>) {
     let (runners, missing) = others(turn);
     for (name, why) in missing {
         eprintln!("{name} cannot be set up: {why}");

@@ -4,7 +4,7 @@
 mod asking;
 mod cases;
 mod judge;
-mod kinds;
+mod known_differences;
 mod page;
 mod readers;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tokio::runtime::{Handle, Runtime};
 use unjinja_peers::formats::Peers;
-use unjinja_peers::turn::Turn;
+use unjinja_peers::turn::TurnInput;
 
 use asking::{PEERS, Right};
 use cases::Case;
@@ -43,10 +43,10 @@ fn row(case: &Case, reader: &Reader, runtime: &Handle) -> Result<Row, String> {
 }
 
 /// The output for parsers of calls alone, and with parsers of reasoning.
-fn turns(case: &Case, reader: &Reader, peers: &'static Peers) -> impl Iterator<Item = Turn> {
+fn turns(case: &Case, reader: &Reader, peers: &'static Peers) -> impl Iterator<Item = TurnInput> {
     let opened = reader.opened(case);
     let ways = [(false, false), (true, opened)];
-    ways.into_iter().take(if case.extract_reasoning { 2 } else { 1 }).map(move |(reasons, opened)| Turn {
+    ways.into_iter().take(if case.extract_reasoning { 2 } else { 1 }).map(move |(reasons, opened)| TurnInput {
         peers,
         framed: reader.frames(),
         output: case.output.clone(),
@@ -90,10 +90,10 @@ fn run(write: bool, show: bool) -> Result<(), String> {
     // A panic of a peer is a result like any other.
     std::panic::set_hook(Box::new(|_| {}));
     let rows = rows(runtime.handle(), show)?;
-    for kind in &kinds::KINDS {
-        for id in kind.listed() {
+    for difference in &known_differences::KNOWN_DIFFERENCES {
+        for id in difference.listed() {
             if !rows.iter().any(|row| row.id == *id && row.ours.is_some()) {
-                eprintln!("{id} is listed as `{}`, but is read as expected: take it out", kind.title);
+                eprintln!("{id} is listed as `{}`, but is read as expected: take it out", difference.title);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::asking::{PEERS, Right};
-use crate::kinds::KINDS;
+use crate::known_differences::KNOWN_DIFFERENCES;
 
 const HEAD: &str = "\
 # What parsers read of real outputs
@@ -144,10 +144,10 @@ fn different(rows: &[Row]) -> String {
     let mut text =
         "## What unjinja reads differently on purpose\n\n| kind | outputs | reason |\n|---|---:|---|\n".to_owned();
     let mut rest: Vec<&Row> = rows.iter().filter(|row| row.ours.is_some()).collect();
-    for kind in &KINDS {
+    for difference in &KNOWN_DIFFERENCES {
         let before = rest.len();
-        rest.retain(|row| !kind.holds(&row.id, &row.class));
-        let _ = writeln!(text, "| {} | {} | {} |", kind.title, before - rest.len(), kind.reason);
+        rest.retain(|row| !difference.holds(&row.id, &row.class));
+        let _ = writeln!(text, "| {} | {} | {} |", difference.title, before - rest.len(), difference.reason);
     }
     let _ = write!(
         text,

@@ -1,7 +1,7 @@
 //! What unjinja reads differently on purpose, as data. No parser knows of this list.
 
 /// Outputs that are read differently for one reason.
-pub struct Kind {
+pub struct KnownDifference {
     pub title: &'static str,
     pub reason: &'static str,
     members: Members,
@@ -14,37 +14,37 @@ enum Members {
     Cases(&'static [&'static str]),
 }
 
-pub const KINDS: [Kind; 6] = [
-    Kind {
+pub const KNOWN_DIFFERENCES: [KnownDifference; 6] = [
+    KnownDifference {
         title: "a call that is cut short",
         reason: "The file expects the arguments `{}`. We deliver the arguments as far as they came, because arguments \
                  stream: what was delivered cannot be taken back.",
         members: Members::Cases(&["thread/r033", "thread/r106"]),
     },
-    Kind {
+    KnownDifference {
         title: "a call, but no tools were offered",
         reason: "The suite expects the raw text as content, with the marker that the prompt wrote in front of it. We \
                  read the call, whatever was offered, because a special token announces it.",
         members: Members::Cases(&["suite/p0832", "suite/p0836", "suite/p0837", "suite/p0848"]),
     },
-    Kind {
+    KnownDifference {
         title: "a special token opens a call that breaks off before its name",
         reason: "The file expects content here, and expects that the text is dropped in other cases. For us it is broken \
                  markup (`unparsed`).",
         members: Members::Cases(&["thread/r088"]),
     },
-    Kind {
+    KnownDifference {
         title: "a plain tag opens a call that breaks off before its name",
         reason: "The suite drops the text. For us it stays content, because such a tag may occur in prose.",
         members: Members::Cases(&["suite/p0370"]),
     },
-    Kind {
+    KnownDifference {
         title: "special tokens that the server has removed",
         reason: "What is left looks like ordinary text. If we read it as a call, text that quotes a call would become \
                  one.",
         members: Members::Class("special_token_stripped"),
     },
-    Kind {
+    KnownDifference {
         title: "the wrapper of another format, bare JSON, or JSON in a fence",
         reason: "The template of the model does not write calls like this. If we read it as a call, text that shows an \
                  example would become one.",
@@ -52,8 +52,8 @@ pub const KINDS: [Kind; 6] = [
     },
 ];
 
-impl Kind {
-    /// Whether an output that we read differently is of this kind.
+impl KnownDifference {
+    /// Whether an output that we read differently is one of these.
     pub fn holds(&self, id: &str, class: &str) -> bool {
         match self.members {
             Members::Class(word) => class.split(", ").any(|part| part == word),
