@@ -132,7 +132,7 @@ fn front_ends_agree_about_known_formats() -> Result<(), Failure> {
         let own = Case::new(&format!("{name}_own"), template, Some(OVERLAY))?;
         assert_ne!(own.program()?, program, "{name}");
         let corrections = Model::from_file(&own.path)?.corrections().to_vec();
-        assert_eq!(corrections.iter().map(|one| one.reason).collect::<Vec<_>>(), [Reason::Beside], "{name}");
+        assert_eq!(corrections.iter().map(|one| one.reason).collect::<Vec<_>>(), [Reason::NextToSource], "{name}");
     }
     Ok(())
 }

@@ -94,12 +94,12 @@ struct Bare {
     origin: Origin,
     cache: CacheUse,
     /// Where an overlay of this spec would be.
-    beside: Option<PathBuf>,
+    adjacent: Option<PathBuf>,
 }
 
 impl Bare {
-    fn reviewed(spec: FormatSpec, beside: Option<PathBuf>) -> Self {
-        Self { spec, origin: Origin::Reviewed, cache: CacheUse::Unused, beside }
+    fn reviewed(spec: FormatSpec, adjacent: Option<PathBuf>) -> Self {
+        Self { spec, origin: Origin::Reviewed, cache: CacheUse::Unused, adjacent }
     }
 }
 
@@ -241,7 +241,7 @@ impl Loader {
 
     fn load_with(&self, input: Input, observe: Option<&mut Observer<'_>>) -> Result<Loaded, LoadError> {
         match input.read(self.name.as_deref())? {
-            Subject::Spec { spec, beside } => self.corrected(Bare::reviewed(self.named(*spec), beside), None),
+            Subject::Spec { spec, adjacent } => self.corrected(Bare::reviewed(self.named(*spec), adjacent), None),
             Subject::Template { source, is_named } => {
                 let source = self.with_tokens(*source);
                 let bare = self.bare(&source, is_named, observe)?;
@@ -263,9 +263,9 @@ impl Loader {
     /// The spec of a template without overlays.
     fn bare(&self, source: &Source, is_named: bool, observe: Option<&mut Observer<'_>>) -> Result<Bare, LoadError> {
         // A text that nobody named has no file, and so nothing is next to it.
-        let beside = is_named.then(|| source.overlay());
+        let adjacent = is_named.then(|| source.overlay());
         if let Some(committed) = &self.committed {
-            return self.committed_for(committed, source, beside);
+            return self.committed_for(committed, source, adjacent);
         }
         let naming = self.naming(source);
         let reads = !self.analyses_anew;
@@ -273,16 +273,16 @@ impl Loader {
             if is_named || self.name.is_some() {
                 (spec.template.name, spec.template.file) = (naming.name, naming.file);
             }
-            return Ok(Bare::reviewed(spec, beside));
+            return Ok(Bare::reviewed(spec, adjacent));
         }
         let slot = self.cache.as_deref().filter(|_| reads).map(|folder| Slot::new(folder, source));
         if let Some((mut spec, cache)) = slot.as_ref().and_then(Slot::read) {
             (spec.template.name, spec.template.file, spec.template.source) = (naming.name, naming.file, naming.source);
-            return Ok(Bare { spec, origin: Origin::Analysed, cache, beside });
+            return Ok(Bare { spec, origin: Origin::Analysed, cache, adjacent });
         }
         let spec = analysed(source, &naming, observe)?;
         let cache = slot.map_or(CacheUse::Unused, |slot| slot.write(&spec));
-        Ok(Bare { spec, origin: Origin::Analysed, cache, beside })
+        Ok(Bare { spec, origin: Origin::Analysed, cache, adjacent })
     }
 
     /// The committed spec, if it was made from this template. An overlay goes with the file of the spec, if it has one.
@@ -290,20 +290,20 @@ impl Loader {
         &self,
         committed: &Committed,
         source: &Source,
-        beside: Option<PathBuf>,
+        adjacent: Option<PathBuf>,
     ) -> Result<Bare, LoadError> {
-        let (spec, place, beside) = match committed {
+        let (spec, place, adjacent) = match committed {
             Committed::File(path) => {
-                let (spec, beside) = input::spec(path)?;
-                (spec, path.clone(), Some(beside))
+                let (spec, adjacent) = input::spec(path)?;
+                (spec, path.clone(), Some(adjacent))
             }
-            Committed::Spec(spec) => ((**spec).clone(), PathBuf::from(&spec.template.name), beside),
+            Committed::Spec(spec) => ((**spec).clone(), PathBuf::from(&spec.template.name), adjacent),
             #[cfg(feature = "generated")]
-            Committed::Model(name) => (known::known_spec(name)?, PathBuf::from(name), beside),
+            Committed::Model(name) => (known::known_spec(name)?, PathBuf::from(name), adjacent),
         };
         let (seen, expected) = (sha256(&source.text), &spec.template.sha256);
         if *expected == seen {
-            return Ok(Bare::reviewed(self.named(spec), beside));
+            return Ok(Bare::reviewed(self.named(spec), adjacent));
         }
         let (template, expected) = (PathBuf::from(source.place()), expected.clone());
         Err(LoadError::OtherTemplate { spec: place, template, expected, seen })
@@ -360,7 +360,7 @@ impl Loader {
 
     /// The overlays for a spec: those that are given, else the one next to the file, else a known one.
     fn overlays_for(&self, bare: &Bare) -> Result<Vec<Chosen>, LoadError> {
-        let in_files = self.overlays_in_files(bare.beside.as_deref())?;
+        let in_files = self.overlays_in_files(bare.adjacent.as_deref())?;
         if !in_files.is_empty() || self.only_given_overlays {
             return Ok(in_files);
         }
@@ -374,12 +374,12 @@ impl Loader {
         Ok(found.map(chosen).into_iter().collect())
     }
 
-    fn overlays_in_files(&self, beside: Option<&Path>) -> Result<Vec<Chosen>, LoadError> {
+    fn overlays_in_files(&self, adjacent: Option<&Path>) -> Result<Vec<Chosen>, LoadError> {
         if !self.given.is_empty() {
             return self.given.iter().map(Given::chosen).collect();
         }
-        match beside.filter(|path| !self.only_given_overlays && path.is_file()) {
-            Some(path) => Ok(vec![Chosen::in_file(Reason::Beside, path)?]),
+        match adjacent.filter(|path| !self.only_given_overlays && path.is_file()) {
+            Some(path) => Ok(vec![Chosen::in_file(Reason::NextToSource, path)?]),
             None => Ok(Vec::new()),
         }
     }

@@ -69,7 +69,7 @@ pub enum Reason {
     /// The caller named it: [`Loader::overlay`](crate::Loader::overlay), or `--overlay` of the command.
     Given,
     /// It is the file `NAME.overlay.toml` next to the template or spec.
-    Beside,
+    NextToSource,
     /// It was written for this template.
     SameTemplate,
     /// It was written for another template of the same format.

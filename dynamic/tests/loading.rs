@@ -134,8 +134,8 @@ fn an_overlay_is_applied_if_it_is_given_or_stands_beside_the_file() -> Result<()
 
     let given = Loader::new().overlay(calls()?).from_template(OFFERS)?;
     fs::write(folder.join("offers.overlay.toml"), CALLS)?;
-    let beside = Model::from_file(&path)?;
-    for (model, reason) in [(&given, Reason::Given), (&beside, Reason::Beside)] {
+    let adjacent = Model::from_file(&path)?;
+    for (model, reason) in [(&given, Reason::Given), (&adjacent, Reason::NextToSource)] {
         assert_eq!((model.status(), model.corrections()[0].reason), (Status::Supported, reason));
         assert_eq!(model.parse(CALL, &Options::new()).tool_calls.len(), 1);
     }

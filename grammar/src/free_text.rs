@@ -1,5 +1,5 @@
 //! Free text up to markers, as one thing. GBNF can only spell it out as rules, one for each state of an automaton; other
-//! engines have a construct for it. A rule that is such a text says so with a [`TextPart`], beside its ordinary expression,
+//! engines have a construct for it. A rule that is such a text says so with a [`TextPart`], next to its ordinary expression,
 //! which matches the same.
 
 use std::sync::Arc;

@@ -54,7 +54,7 @@ pub(super) enum Subject {
     Spec {
         spec: Box<FormatSpec>,
         /// Where an overlay of the spec would be.
-        beside: Option<PathBuf>,
+        adjacent: Option<PathBuf>,
     },
 }
 
@@ -140,15 +140,15 @@ impl Input {
             InputKind::Pretrained(path) => Self::file(template_file(&path)?).read(name),
             InputKind::Source(source) => Ok(Subject::Template { source, is_named: true }),
             InputKind::Spec(path) => {
-                let (spec, beside) = spec(&path)?;
-                Ok(Subject::Spec { spec: Box::new(spec), beside: Some(beside) })
+                let (spec, adjacent) = spec(&path)?;
+                Ok(Subject::Spec { spec: Box::new(spec), adjacent: Some(adjacent) })
             }
             InputKind::SpecText(text) => {
                 let file = name.map_or_else(|| "spec.toml".to_owned(), |name| format!("{name}.toml"));
-                Ok(Subject::Spec { spec: Box::new(FormatSpec::from_toml(&text, &file)?), beside: None })
+                Ok(Subject::Spec { spec: Box::new(FormatSpec::from_toml(&text, &file)?), adjacent: None })
             }
             #[cfg(feature = "generated")]
-            InputKind::Known(name) => Ok(Subject::Spec { spec: Box::new(known::known_spec(&name)?), beside: None }),
+            InputKind::Known(name) => Ok(Subject::Spec { spec: Box::new(known::known_spec(&name)?), adjacent: None }),
         }
     }
 }

@@ -116,7 +116,7 @@ impl TurnRules<'_> {
         made
     }
 
-    /// The texts with names that confirm a marker, with and without a space beside the names. If the names are not known:
+    /// The texts with names that confirm a marker, with and without a space next to the names. If the names are not known:
     /// what stands before them.
     fn next_names(&self, marker: &Marker, declared: &[String]) -> Vec<String> {
         let mut texts = Vec::new();

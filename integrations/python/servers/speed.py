@@ -1,4 +1,4 @@
-"""How fast outputs are read in pieces: unjinja beside the parsers of vLLM, SGLang and transformers, in one process.
+"""How fast outputs are read in pieces: unjinja next to the parsers of vLLM, SGLang and transformers, in one process.
 
     .ci/servers speed            # all formats
     .ci/servers speed GLM-4.6    # one

@@ -243,10 +243,10 @@ pub(crate) fn lint(
 ) -> PyResult<Vec<Finding>> {
     let path = template_file(path).map_err(|error| LoadError::new_err(error.to_string()))?;
     let source = Source::read_one(&path).map_err(|error| LoadError::new_err(error.to_string()))?;
-    let beside = source.path.clone();
+    let adjacent = source.path.clone();
     let mut question = Question::new(source, response_template, readers, overlay, count)?;
     if question.response.is_none() {
-        question.response = response_template_of(&beside)?;
+        question.response = response_template_of(&adjacent)?;
     }
     Ok(py.detach(|| question.findings()))
 }

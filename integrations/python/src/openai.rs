@@ -77,7 +77,7 @@ impl Settings {
 
 impl Answer {
     /// Continues the answer of this number. Another answer than before gets a writer of its own.
-    fn go_on(&mut self, number: u64, settings: &Settings) {
+    fn resume(&mut self, number: u64, settings: &Settings) {
         if self.number.is_some_and(|before| before != number) {
             self.writer = settings.writer(&self.call_ids);
             self.closed = false;
@@ -116,7 +116,7 @@ impl OpenAIChunks {
     fn step(&self, step: Step<'_>, end: Option<(&Finish, Option<Usage>)>) -> Vec<ChatCompletionChunk> {
         let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut chunks = Vec::new();
-        let begin = |answer: &mut Answer, number| answer.go_on(number, &self.settings);
+        let begin = |answer: &mut Answer, number| answer.resume(number, &self.settings);
         self.turn.run_for(step, &mut *answer, begin, |answer, event| answer.write(event, &mut chunks));
         if let Some((finish, usage)) = end.filter(|_| !answer.closed) {
             answer.closed = true;

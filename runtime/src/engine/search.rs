@@ -190,7 +190,7 @@ impl Searcher {
         last: bool,
     ) -> Candidate {
         let mut probe = self.probe.take().unwrap_or_else(|| Probe::new(at, markers));
-        let verdict = probe.go_on(text, &self.context, markers, names, last, &mut self.work);
+        let verdict = probe.advance(text, &self.context, markers, names, last, &mut self.work);
         if let Candidate::Partial { .. } = verdict {
             self.from = at;
             self.probe = Some(probe);
@@ -342,7 +342,7 @@ impl Probe {
     }
 
     #[inline(never)]
-    fn go_on(
+    fn advance(
         &mut self,
         text: &[u8],
         context: &MarkerContext,

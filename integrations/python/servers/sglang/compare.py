@@ -1,4 +1,4 @@
-"""unjinja beside SGLang's own parsers for the same model: how many turns of released templates, and how many outputs of models, each
+"""unjinja next to SGLang's own parsers for the same model: how many turns of released templates, and how many outputs of models, each
 reads as they were meant. Prints the tables of docs/sglang.md.
 
     PYTHONPATH=python:SGLANG python python/servers/sglang/compare.py [--examples N] [--every N]

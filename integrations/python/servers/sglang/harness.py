@@ -24,7 +24,7 @@ from shared import CORPUS  # noqa: E402
 import unjinja.sglang  # noqa: E402
 from unjinja import Model  # noqa: E402
 
-# Modules beside these rules import torchvision, for pictures, which nothing here reads.
+# Modules next to these rules import torchvision, for pictures, which nothing here reads.
 PICTURES = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional", "torchvision.io")
 with patch.dict(sys.modules, {} if find_spec("torchvision") else {name: MagicMock() for name in PICTURES}):
     from sglang.srt.parser.template_detection import (

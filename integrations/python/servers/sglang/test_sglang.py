@@ -143,7 +143,7 @@ def test_no_marker_is_content_where_a_call_follows_the_reasoning() -> None:
 
 
 def test_reasoning_is_taken_out_where_it_stands() -> None:
-    """The text of the reasoning also stands in the markup beside it."""
+    """The text of the reasoning is also in the markup next to it."""
     from unjinja._spans import places
 
     assert places("[EOS]S", ["S"]) == [(5, 6)]

@@ -1,4 +1,4 @@
-"""unjinja beside vLLM's own parsers, for the same models: how many messages come back, whole and streamed.
+"""unjinja next to vLLM's own parsers, for the same models: how many messages come back, whole and streamed.
 
     python python/servers/vllm/compare.py [--lost FILE] [--only NAME]
 

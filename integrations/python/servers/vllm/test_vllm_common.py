@@ -46,7 +46,7 @@ TOOLS = [
 WITHOUT_CALLS = {"no_tools", "reasoning_only"}
 # Formats that make one call in a turn.
 ONE_CALL = {"bare_json"}
-# Templates that drop text beside calls.
+# Templates that drop text next to calls.
 CALLS_ALONE = {"bare_json"}
 
 # Formats in which a text may become a header. The suite never ends a stream, so that such a text stays held back.

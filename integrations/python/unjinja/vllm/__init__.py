@@ -1,6 +1,6 @@
 """The plug-in for vLLM: a tool parser and a reasoning parser of the name `unjinja`, for any chat template.
 
-Where unjinja is installed beside vLLM, vLLM finds it by itself (entry point `vllm.general_plugins`):
+Where unjinja is installed next to vLLM, vLLM finds it by itself (entry point `vllm.general_plugins`):
 
     vllm serve MODEL --enable-auto-tool-choice --tool-call-parser unjinja --reasoning-parser unjinja
 
