@@ -54,7 +54,7 @@ impl FormatSpec {
         self.messages.set_functions(variables);
     }
 
-    /// The texts before and after the name in an id of the form [`CallIdForm::Named`].
+    /// The texts before and after the name in an id of the form [`CallIdForm::Named`](crate::CallIdForm::Named).
     pub fn named_id(&self) -> (&str, &str) {
         let shape = &self.tools.call_id;
         match shape.position {
