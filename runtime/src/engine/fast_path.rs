@@ -122,7 +122,7 @@ impl<M> FastPath<M> {
         let ascii = markers.layout.is_ascii() && markers.begins.firsts.is_ascii();
         ascii.then(|| Self {
             pairs: markers.begins.pairs,
-            thirds: markers.thirds(),
+            thirds: markers.thirds,
             layout: markers.layout,
             layout_length: markers.layout_length,
             markers: Needles::of(markers.begins.firsts),

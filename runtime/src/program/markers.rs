@@ -31,6 +31,8 @@ pub struct Markers {
     pub(crate) rare_bytes: RareBytes,
     /// The bytes with which the cores begin.
     pub(crate) begins: Begins,
+    /// The bytes that a core may have in the third place.
+    pub(crate) thirds: ByteSet,
     /// The longest core, in bytes.
     pub(crate) longest: usize,
     /// The bytes of white space that come before a core.
@@ -105,6 +107,7 @@ impl Markers {
         let list = as_slice(&markers);
         let mut firsts = ByteSet::EMPTY;
         let mut pairs = Pairs::NONE;
+        let mut thirds = ByteSet::EMPTY;
         let mut longest = 0;
         let mut layout = ByteSet::EMPTY;
         let mut layout_length = 0;
@@ -116,6 +119,10 @@ impl Markers {
                 let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { second_bytes(&list[at]) };
                 pairs = pairs.with(core[0], &seconds);
             }
+            thirds = match list[at].named.is_none() && core.len() > 2 {
+                true => thirds.with(core[2]),
+                false => ByteSet::ALL,
+            };
             if core.len() > longest {
                 longest = core.len();
             }
@@ -138,6 +145,7 @@ impl Markers {
             find,
             rare_bytes,
             begins: Begins { firsts, pairs },
+            thirds,
             longest,
             layout,
             layout_length,
@@ -160,14 +168,6 @@ impl Markers {
         // for.
         let end = rest.len().saturating_sub(tail);
         rest[end..].iter().position(|&byte| self.begins.firsts.has(byte)).map(|at| from + end + at)
-    }
-
-    /// The bytes that a marker may have in the third place.
-    pub(crate) fn thirds(&self) -> ByteSet {
-        self.list.iter().fold(ByteSet::EMPTY, |thirds, marker| match marker.core.as_bytes().get(2) {
-            Some(&third) if marker.named.is_none() => thirds.with(third),
-            _ => ByteSet::ALL,
-        })
     }
 
     /// Whether a marker may begin at `at`, as far as the byte after it shows. The byte at `at` must be the first byte of a

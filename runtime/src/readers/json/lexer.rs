@@ -184,9 +184,8 @@ impl Lexer {
         if opens && self.scanner.depth() >= self.deepest {
             return Err(Wrong::Deep);
         }
-        let digits = self.scanner.digits;
         self.scanner.step(byte);
-        if before == At::Hex
+        if let At::Hex(digits) = before
             && let Some(unit) = digits.next(byte).and_then(HexDigits::value)
         {
             return Ok(self.unit(unit as u16, take));
@@ -263,7 +262,7 @@ impl Lexer {
             At::After if self.scanner.nesting.last() == Some(super::OBJECT) => "a comma or `}`",
             At::After => "a comma or `]`",
             At::Escape => "an escape of JSON",
-            At::Hex => "four hexadecimal digits",
+            At::Hex(_) => "four hexadecimal digits",
             At::Word(..) => "`true`, `false` or `null`",
             At::Number(_) => "a digit",
             _ => "a value",

@@ -4,7 +4,7 @@ use super::Progress;
 use super::text::{escaped, plain_len, push_char};
 
 /// The hexadecimal digits of an escape such as `\u00e9`, as far as they were read.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HexDigits {
     left: u8,
     value: u32,
