@@ -64,12 +64,12 @@ pub enum ContentForm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyContent {
-    /// An empty text. Nearly all templates take it, and some fail at null.
+    /// An empty text. Nearly all templates take it, and some fail at null or print it as a word.
     #[default]
     Empty,
-    /// Null.
+    /// Null, for templates that write more for an empty text: a second, empty turn.
     Null,
-    /// The message has no such field.
+    /// The message has no such field, for templates that take neither an empty text nor null.
     Absent,
 }
 

@@ -265,6 +265,31 @@ fn no_file_is_too_long() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Names that say little by themselves. Each is the name of one type at most.
+const ONE_MEANING: [&str; 6] = ["Channel", "Hole", "Kind", "Part", "Place", "Turn"];
+
+#[test]
+fn short_names_have_one_meaning() -> Result<(), Failure> {
+    let mut meanings = BTreeMap::<&str, Vec<String>>::new();
+    for path in sources()? {
+        let tokens: TokenStream = fs::read_to_string(&path)?.parse()?;
+        for group in groups(tokens) {
+            let defines = |token: &TokenTree| ["struct", "enum", "trait"].contains(&&*token.to_string());
+            for pair in group.windows(2).filter(|pair| defines(&pair[0])) {
+                let name = pair[1].to_string();
+                if let Some(known) = ONE_MEANING.iter().find(|known| **known == name) {
+                    let file = path.strip_prefix(root())?.display().to_string();
+                    meanings.entry(known).or_default().push(file);
+                }
+            }
+        }
+    }
+    assert!(meanings.contains_key("Part"), "`Part` of the runtime is not found");
+    meanings.retain(|_, files| files.len() > 1);
+    assert!(meanings.is_empty(), "name these types by what they are: {meanings:#?}");
+    Ok(())
+}
+
 /// In `render/`, only one file may know the parser that it borrows.
 #[test]
 fn one_file_knows_minijinja() -> Result<(), Failure> {

@@ -139,3 +139,63 @@ fn call_with(ids: CallIdForm) -> AssistantMessage {
     }
     AssistantMessage::calls(&[call])
 }
+
+#[cfg(test)]
+mod tests {
+    use unjinja_render::Template;
+    use unjinja_spec::{EmptyContent, Messages, SystemPlace};
+
+    use crate::analyze::{Naming, analyze};
+
+    type Failure = Box<dyn std::error::Error>;
+
+    const CALLS: &str = "{% for call in m.tool_calls or [] %}<call>\
+        {{ {'name': call.function.name, 'arguments': call.function.arguments} | tojson }}</call>{% endfor %}";
+
+    /// What the spec says of a template that writes system messages and an assistant's message like this.
+    fn messages(system: &str, assistant: &str) -> Result<Messages, Failure> {
+        let source = format!(
+            "{system}{{% for m in messages %}}{{% if m.role == 'user' %}}<|user|>{{{{ m.content }}}}\
+             {{% elif m.role == 'assistant' %}}{assistant}{{% endif %}}{{% endfor %}}\
+             {{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+        );
+        let template = Template::parse("sample.jinja", &source)?;
+        Ok(analyze(&template, &Naming::of_file("sample.jinja"))?.messages)
+    }
+
+    #[test]
+    fn the_content_of_a_call_is_the_one_that_writes_least() -> Result<(), Failure> {
+        let one_turn = |content: &str| format!("<|assistant|>{content}{CALLS}<|end|>");
+        let two_turns = format!(
+            "{{% if m.tool_calls %}}<|assistant|>{CALLS}<|end|>{{% endif %}}\
+             {{% if m.content is not none %}}<|assistant|>{{{{ m.content }}}}<|end|>{{% endif %}}"
+        );
+        let refuses =
+            "{% if m.tool_calls and m.content is defined %}{{ raise_exception('No content here.') }}{% endif %}";
+        let cases = [
+            ("a second turn", two_turns, EmptyContent::Null),
+            ("the word None", one_turn("{{ m.content }}"), EmptyContent::Empty),
+            ("nothing", one_turn("{{ m.content or '' }}"), EmptyContent::Empty),
+            ("an error", one_turn(&format!("{refuses}{{{{ m.content }}}}")), EmptyContent::Absent),
+        ];
+        for (what, assistant, expected) in cases {
+            assert_eq!(messages("", &assistant)?.content_of_calls, expected, "{what}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn system_messages_are_lost_where_the_last_one_replaces_the_others() -> Result<(), Failure> {
+        let assistant = format!("<|assistant|>{{{{ m.content or '' }}}}{CALLS}<|end|>");
+        let every =
+            "{% for m in messages %}{% if m.role == 'system' %}<|system|>{{ m.content }}{% endif %}{% endfor %}";
+        let last = "{% set ns = namespace(text='') %}{% for m in messages %}\
+             {% if m.role == 'system' %}{% set ns.text = m.content %}{% endif %}{% endfor %}<|system|>{{ ns.text }}";
+        for (system, expected) in
+            [(every, SystemPlace::Anywhere), (last, SystemPlace::First), ("", SystemPlace::Nowhere)]
+        {
+            assert_eq!(messages(system, &assistant)?.system, expected, "{system}");
+        }
+        Ok(())
+    }
+}
