@@ -4,6 +4,7 @@
 //! This module must not keep anything about a text: how far a search has come is in `engine/search.rs`.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::marker::{Confirm, Marker};
 use super::marker_search::{Find, RareBytes, Search, choose};
@@ -21,7 +22,7 @@ pub const MAX_MARKERS: usize = 64;
 /// static CLOSERS: Markers = Markers::new(const { &[Marker::new("</call>"), Marker::new("<|end|>")] });
 /// assert_eq!(CLOSERS.search(), Search::One(Needle { byte: b'<', offset: 0 }));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Markers {
     list: List<Marker>,
     search: Search,
@@ -39,6 +40,14 @@ pub struct Markers {
     pub(crate) layout: ByteSet,
     /// The longest such white space, in bytes.
     pub(crate) layout_length: usize,
+}
+
+impl fmt::Debug for Markers {
+    /// Shows the markers; the search follows from them. Its function must not be shown: a function may have several addresses,
+    /// so two equal programs would look different.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Markers").field("list", &self.list).finish_non_exhaustive()
+    }
 }
 
 impl PartialEq for Markers {
@@ -216,6 +225,14 @@ mod tests {
 
     fn search(cores: &[&'static str]) -> Search {
         markers(cores).search()
+    }
+
+    #[test]
+    fn equal_markers_look_equal() {
+        let list = const { &[Marker::new("<a>"), Marker::new("<b>")] };
+        let (searched, expected) = (Markers::new(list), Markers::expected(list));
+        assert_eq!(format!("{searched:?}"), format!("{expected:?}"));
+        assert_ne!(format!("{searched:?}"), format!("{:?}", Markers::NONE));
     }
 
     #[test]
