@@ -18,7 +18,7 @@ pub(crate) use call_turns::CallTurns;
 use call_turns::shows_call;
 pub(crate) use messages::with_format;
 pub(crate) use prompts::{Prompt, speaks_of_thinking};
-use prompts::{encloses_user, prompts, switches};
+use prompts::{encloses_user, from_last_tag, opens_user, prompts, switches};
 
 mod abilities;
 mod call_turns;
@@ -318,7 +318,8 @@ fn reasoning(
                     probe.turn(&call, calls.style, &extra).ok()
                 }),
             };
-            if reasoned.closer().is_some_and(|end| encloses_user(user_alone, end)) {
+            let opens_user = reasoned.opener().is_some_and(|open| opens_user(user_alone, open));
+            if opens_user && reasoned.closer().is_some_and(|end| encloses_user(user_alone, end)) {
                 // The field holds a user's message.
                 continue;
             }
@@ -337,6 +338,13 @@ impl Reasoned {
     /// Whether a marker follows the reasoning.
     pub(crate) fn is_marked(&self) -> bool {
         self.next_texts().any(|text| !text.trim().is_empty())
+    }
+
+    /// The last tag before the reasoning, and what is between the two.
+    fn opener(&self) -> Option<&str> {
+        let turn = self.before_answer().or(self.before_call())?;
+        let before = &turn.text[..turn.only(MessagePart::Reasoning)?.start];
+        Some(from_last_tag(before))
     }
 
     /// The first tag after the reasoning.
@@ -392,17 +400,28 @@ fn marker_candidates(probe: &Probe<'_>) -> Vec<String> {
     candidates
 }
 
-/// HiddenHistory: answers with a candidate in the middle. If it ends reasoning, the template drops the first half. The
-/// last one is the first that does.
+/// HiddenHistory: answers with a candidate in the middle. If it ends reasoning, the template drops the first half. Some templates
+/// do so only if the opening tag is there, too. The last one is the first that does.
 fn splits(probe: &Probe<'_>, style: Style, candidates: &[String]) -> Vec<Split> {
     let mut tried = Vec::new();
     for tag in candidates {
-        let carrier = Carrier::Tags(String::new(), tag.clone());
-        let message = AssistantMessage::content(SENTINELS.content).with_reasoning(&carrier, SENTINELS.reasoning);
-        let (last, past) = (probe.turn(&message, style, &[]), probe.past_turn(&message, style, &[]));
-        tried.push(Split { tag: tag.clone(), last, past });
-        if tried.last().is_some_and(Split::drops) {
-            break;
+        for open in [Some(String::new()), text::opening_tag(tag)].into_iter().flatten() {
+            let carrier = Carrier::Tags(open, tag.clone());
+            let message = AssistantMessage::content(SENTINELS.content).with_reasoning(&carrier, SENTINELS.reasoning);
+            let (last, past) = (probe.turn(&message, style, &[]), probe.past_turn(&message, style, &[]));
+            tried.push(Split { tag: tag.clone(), last, past });
+            if tried.last().is_some_and(Split::drops) {
+                return tried;
+            }
+            // Or only before the last answer. This is asked of closing tags only: it takes two more renders.
+            if text::opening_tag(tag).is_none() {
+                continue;
+            }
+            let (last, past) = (probe.turn(&message, style, &[]), probe.earlier_turn(&message, style));
+            tried.push(Split { tag: tag.clone(), last, past });
+            if tried.last().is_some_and(Split::drops) {
+                return tried;
+            }
         }
     }
     tried

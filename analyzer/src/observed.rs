@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use unjinja_spec::REPEATED_NAME;
+
 /// A part of a conversation that a turn may show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum MessagePart {
@@ -80,6 +82,27 @@ impl LabelledTurn {
             text: self.text[range.clone()].to_owned(),
             holes: self.holes.iter().filter(inside).map(moved).collect(),
         }
+    }
+
+    /// The turn with [`REPEATED_NAME`] in place of each name that is written again in the same call. It is a part of a marker
+    /// then, and no hole.
+    pub(crate) fn with_repeated_names(&self) -> LabelledTurn {
+        let mut turn = LabelledTurn::default();
+        let mut at = 0;
+        for hole in &self.holes {
+            turn.text.push_str(&self.text[at..hole.range.start]);
+            at = hole.range.end;
+            let known = matches!(hole.part, MessagePart::Name(_)) && turn.first(hole.part).is_some();
+            if known {
+                turn.text.push_str(REPEATED_NAME);
+            } else {
+                let start = turn.text.len();
+                turn.text.push_str(&self.text[hole.range.clone()]);
+                turn.holes.push(LabelledHole { range: start..turn.text.len(), part: hole.part });
+            }
+        }
+        turn.text.push_str(&self.text[at..]);
+        turn
     }
 
     /// The piece from an offset to the end.

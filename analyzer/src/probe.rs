@@ -208,9 +208,27 @@ impl<'t> Probe<'t> {
         style: Style,
         extra: &[Variable],
     ) -> Result<LabelledTurn, RenderError> {
+        self.turn_before(message, Vec::new(), style, extra)
+    }
+
+    /// The turn, which another exchange follows, up to the text of the user's message in it. Some templates treat the last
+    /// answer of a conversation unlike those before it.
+    pub(crate) fn earlier_turn(&self, message: &AssistantMessage, style: Style) -> Result<LabelledTurn, RenderError> {
+        let answer = AssistantMessage::content(SENTINELS.word).message(style);
+        self.turn_before(message, vec![answer], style, &[])
+    }
+
+    /// The turn, which another user message follows, and after that these messages.
+    fn turn_before(
+        &self,
+        message: &AssistantMessage,
+        more: Vec<Value>,
+        style: Style,
+        extra: &[Variable],
+    ) -> Result<LabelledTurn, RenderError> {
         let (user, tools) = (style.user(SENTINELS.user), message.tools(style));
-        let next = style.user(SENTINELS.user2);
-        let context = self.context(vec![user.clone(), message.message(style), next], &tools, false, extra);
+        let messages = [vec![user.clone(), message.message(style), style.user(SENTINELS.user2)], more].concat();
+        let context = self.context(messages, &tools, false, extra);
         let labelled = self.labelled(&context, true)?;
         let whole = &labelled.text;
         let before = self.render(std::slice::from_ref(&user), &tools, false, extra).ok();
@@ -243,6 +261,12 @@ impl<'t> Probe<'t> {
         let after = self.render(&user, &Value::Null, true, extra)?;
         let least = after.rfind(SENTINELS.user).map_or(0, |at| at + SENTINELS.user.len());
         let start = if after.starts_with(&before) { before.len() } else { text::common_prefix(&before, &after) };
+        // A template may also write something before the messages, such as a system message of its own.
+        let end_of_user = before.rfind(SENTINELS.user).map(|at| &before[at + SENTINELS.user.len()..]);
+        let start = match end_of_user.filter(|end| start < least && after[least..].starts_with(end)) {
+            Some(end) => least + end.len(),
+            None => start,
+        };
         Ok([after[start.max(least)..].to_owned(), after[least..].to_owned()])
     }
 

@@ -23,6 +23,8 @@ struct Candidate {
     refused: Vec<String>,
     /// How often each kind of conversation is not read back.
     wrong: Wrong,
+    /// A render shows reasoning with a marker, and the spec has none.
+    lacks_reasoning: bool,
 }
 
 impl Candidate {
@@ -32,13 +34,16 @@ impl Candidate {
             Ok(parser) => wrong = Wrong::of(probe, o, &spec, parser),
             Err(problems) => refused = problems,
         }
-        Self { spec, gaps, refused, wrong }
+        let shows_reasoning = o.reasoning.iter().any(|reasoned| reasoned.is_marked());
+        let lacks_reasoning = shows_reasoning && spec.reasoning.mode == ReasoningMode::None;
+        Self { spec, gaps, refused, wrong, lacks_reasoning }
     }
 
     fn rank(&self) -> Rank {
         Rank {
             refused: !self.refused.is_empty(),
             loses_answers: self.wrong.mostly(MessageKind::is_answer),
+            lacks_reasoning: self.lacks_reasoning,
             failed: self.wrong.0.values().map(|tally| tally.failed).sum(),
             gaps: self.gaps.len(),
         }
@@ -70,6 +75,8 @@ struct Rank {
     refused: bool,
     /// Its parser loses more than half of the answers of some kind.
     loses_answers: bool,
+    /// It has no reasoning, so it is not asked for turns with reasoning either.
+    lacks_reasoning: bool,
     /// The number of conversations that are not read back.
     failed: usize,
     /// The number of gaps.
@@ -78,7 +85,7 @@ struct Rank {
 
 impl Rank {
     /// Nothing is wrong.
-    const PERFECT: Self = Self { refused: false, loses_answers: false, failed: 0, gaps: 0 };
+    const PERFECT: Self = Self { refused: false, loses_answers: false, lacks_reasoning: false, failed: 0, gaps: 0 };
 }
 
 /// How many of the smallest conversations of a kind were read back wrongly.

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use unjinja_spec::tag_around;
 pub(crate) use unjinja_spec::tags;
+use unjinja_spec::{REPEATED_NAME, tag_around};
 
 /// The length of the common beginning of two texts, shortened so that it ends outside of tags.
 pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
@@ -19,8 +19,30 @@ pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
     }
     match opener_of_words(&a[..length], &a[length..], &b[length..]) {
         Some(opener) => length - opener,
-        None => length,
+        None => length - begun_word(&a[..length], &a[length..], &b[length..]),
     }
+}
+
+/// The length of the word at the end of `common` that begins with punctuation and goes on in both texts: `#!think` and `#!say` are
+/// two words, and `#!` is none. At the beginning of a line
+/// blanks may be between the two, as in `### Thought`.
+fn begun_word(common: &str, a: &str, b: &str) -> usize {
+    let goes_on = |text: &str| text.starts_with(|c: char| c.is_alphanumeric());
+    let is_sign = |c: char| c.is_ascii_punctuation() && !matches!(c, '"' | '\'' | '=');
+    let signs_end = common.trim_end_matches(' ');
+    if signs_end.ends_with(['>', ']']) || !signs_end.ends_with(is_sign) || !goes_on(a) || !goes_on(b) {
+        return 0;
+    }
+    let after_tag = tags(common).last().and_then(|tag| Some(common.rfind(tag)? + tag.len())).unwrap_or(0);
+    let signs_start = after_tag.max(signs_end.trim_end_matches(is_sign).len());
+    let at_line = common[..signs_start].is_empty() || common[..signs_start].ends_with('\n');
+    let signs = common.len() - signs_start;
+    if signs_end.len() < common.len() && !at_line {
+        return 0;
+    }
+    // After letters, the signs belong to the longer word; it is not taken apart either.
+    let word = common[..common.len() - signs].chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_');
+    if word.count() > 0 { 0 } else { signs }
 }
 
 /// The length of the tag at the end of `common`, if a word and another tag follow it in both texts: `<|open|>think<|sep|>`
@@ -169,6 +191,21 @@ pub(crate) fn closing_tag(open: &str) -> Option<String> {
     Some(format!("{bracket}/{name}{}", &open[brackets.last().unwrap_or(open.len())..]))
 }
 
+/// The tag that a closing tag with a slash closes: `<x>` for `</x>`. `None` for other tags.
+pub(crate) fn opening_tag(end: &str) -> Option<String> {
+    let is_closing = tags(end) == [end] && end.trim_start_matches(['<', '[', '|', '｜']).starts_with('/');
+    is_closing.then(|| end.replacen('/', "", 1))
+}
+
+/// The end of the part of a text that repeats a name: of the tag that holds the last repeated name, or of the text without white
+/// space around it. 0 if the text repeats none.
+pub(crate) fn end_of_repeated_name(text: &str) -> usize {
+    let Some(at) = text.rfind(REPEATED_NAME).map(|at| at + REPEATED_NAME.len()) else { return 0 };
+    let word =
+        || text[at..].find(|c: char| c.is_whitespace() || matches!(c, '<' | '[' | '{')).map_or(text.len(), |n| at + n);
+    tag_around(text, at).map_or_else(word, |tag| tag.end)
+}
+
 /// The first tag of a text with the white space around it; empty if something else comes before it.
 pub(crate) fn first_tag_with_layout(text: &str) -> &str {
     let Some((tag, at)) = tags(text).into_iter().next().and_then(|tag| Some((tag, text.find(tag)?))) else { return "" };
@@ -202,12 +239,26 @@ mod tests {
         assert_eq!(common_prefix("[A][B]", "[A][C]"), 3);
         assert_eq!(common_prefix("<|x|><|open|>a<|sep|>", "<|x|><|open|>b<|sep|>"), 5);
         assert_eq!(common_suffix("<|open|>a<|sep|><|x|>", "<|open|>b<|sep|><|x|>"), 5);
+        assert_eq!(common_prefix("\n#!think", "\n#!say"), 1);
+        assert_eq!(common_prefix("to=functions.f", "to=functions.g"), 13);
     }
 
     #[test]
     fn marks_are_tags_and_names_in_brackets() {
         assert_eq!(marks("a <b> [think] ◁/think▷[A][1, 2] [not this] ◁"), ["<b>", "[think]", "◁/think▷", "[A]"]);
         assert_eq!(marks("[[x]] «y» < z"), ["[x]", "«y»"]);
+    }
+
+    #[test]
+    fn a_repeated_name_ends_with_its_tag() {
+        for (text, expected) in [
+            ("<a><b>", 0),
+            ("<|x|><run name=\"${name}\">\n<args>", 25),
+            ("</${name}><id>", 10),
+            ("\nEnd ${name}.\n", 13),
+        ] {
+            assert_eq!(end_of_repeated_name(text), expected, "{text}");
+        }
     }
 
     #[test]
@@ -231,6 +282,9 @@ mod tests {
         for (open, end) in pairs {
             assert_eq!(closing_tag(open).as_deref(), Some(end), "{open}");
         }
+        assert_eq!(opening_tag("</think>").as_deref(), Some("<think>"));
+        assert_eq!(opening_tag("[/THINK]").as_deref(), Some("[THINK]"));
+        assert_eq!(opening_tag("<br/>"), None);
         for other in
             ["</think>", "[/THINK]", "<|END_THINKING|>", "<think|>", "<|no_think|>", "<||>", "◁/think▷", "<|x_suffix|>"]
         {

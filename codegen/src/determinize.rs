@@ -287,11 +287,13 @@ impl Builder {
         // If the end of a turn and the start of a call begin alike, the text is the end of the turn only at the very
         // end of the output.
         continuations.sort_by_key(|(_, literal, _)| self.graph.literals[*literal].role != Role::TurnEnd);
-        let mut found: Vec<(Marker, Transition)> = Vec::new();
+        // Whether a template writes the marker, whatever the transition does.
+        let mut found: Vec<(Marker, Transition, bool)> = Vec::new();
         for (mut actions, literal, to) in continuations {
             let (eager, next) = self.target(to);
             actions.extend(eager);
             let literal = self.graph.literals[literal].clone();
+            let is_written = literal.origin == Origin::Canonical;
             actions.extend(match literal.key {
                 MarkerKey::ContentStart => Some(Action::OpenContent),
                 MarkerKey::ContentEnd => Some(Action::CloseContent),
@@ -315,7 +317,7 @@ impl Builder {
                 after: literal.after.into(),
                 confirm,
                 take: !literal.peek,
-                named: literal.named,
+                repeats: literal.repeats,
                 names: names.into(),
                 line: literal.line,
                 // Elsewhere only markers may come, or it ends a value.
@@ -323,21 +325,25 @@ impl Builder {
             };
             let transition = transition(literal.key.as_str(), actions, next, literal.origin);
             let ends = |marker: &Marker| marker.confirm.is_end();
-            let same =
-                |other: &Marker| (&other.core, other.named, ends(other)) == (&marker.core, marker.named, ends(&marker));
-            match found.iter_mut().find(|(other, _)| same(other)) {
-                None => found.push((marker, transition)),
-                Some((_, other)) if other.leads_like(&transition) || other.key == transition.key => {}
-                Some((_, other)) if yields(&transition, other) => {}
-                Some(found) if yields(&found.1, &transition) => *found = (marker, transition),
-                Some((_, other)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
+            let same = |other: &Marker| {
+                (&other.core, other.repeats, ends(other)) == (&marker.core, marker.repeats, ends(&marker))
+            };
+            match found.iter_mut().find(|(other, ..)| same(other)) {
+                None => found.push((marker, transition, is_written)),
+                Some((_, other, _)) if other.leads_like(&transition) || other.key == transition.key => {}
+                Some((_, other, written)) if yields(&transition, other, !is_written && *written) => {}
+                Some(found) if yields(&found.1, &transition, !found.2 && is_written) => {
+                    *found = (marker, transition, is_written);
+                }
+                Some((_, other, _)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
                     first: other.key,
                     second: transition.key,
                     text: marker.core.into_owned(),
                 }),
             }
         }
-        let (markers, transitions): (Vec<Marker>, Vec<Transition>) = found.into_iter().unzip();
+        let (markers, transitions): (Vec<Marker>, Vec<Transition>) =
+            found.into_iter().map(|(marker, transition, _)| (marker, transition)).unzip();
         self.states[index].markers = Cow::Owned(Markers::of(markers.into()));
         self.states[index].transitions = transitions.into();
     }
@@ -372,7 +378,8 @@ impl Builder {
         let closure = self.graph.closure(node, self.last);
         self.names_at(&closure, "", &mut names);
         for (_, index, to) in &closure.literals {
-            let Literal { core, before, origin, .. } = &self.graph.literals[*index];
+            let next = &self.graph.literals[*index];
+            let (core, Literal { before, origin, .. }) = (next.up_to_name(), next);
             // What no template writes there confirms nothing.
             if *origin == Origin::Recovery {
                 continue;
@@ -386,7 +393,7 @@ impl Builder {
             }
             // Only the white space that the template writes may follow a line break.
             let layout = if is_line { [literal.after.as_str(), before].concat() } else { String::new() };
-            for text in [[&layout, core.as_str()].concat(), core.clone()] {
+            for text in [[&layout, core].concat(), core.to_owned()] {
                 if !texts.contains(&text) {
                     texts.push(text);
                 }
@@ -404,7 +411,7 @@ impl Builder {
                 _ => continue,
             };
             for (_, literal, _) in self.exits(*hole).iter() {
-                let after = self.graph.literals[*literal].core.clone().into();
+                let after = self.graph.literals[*literal].up_to_name().to_owned().into();
                 let name = NextName { kind, before: before.to_owned().into(), after };
                 if !names.contains(&name) {
                     names.push(name);
@@ -433,13 +440,13 @@ impl Builder {
             cores.push("{".to_owned());
         }
         for (_, literal, _) in &closure.literals {
-            let Literal { key, core, named, origin, role, .. } = &self.graph.literals[*literal];
+            let next = &self.graph.literals[*literal];
+            let (core, Literal { key, origin, role, .. }) = (next.up_to_name(), next);
             let ends_text = closes_answer && *role == Role::TurnEnd;
             if *origin == Origin::Recovery && *key != MarkerKey::ArgumentsPunctuation && !ends_text {
                 continue;
             }
             // The text before the name is enough.
-            let core = named.and_then(|at| core.get(..at)).unwrap_or(core);
             if !cores.iter().any(|known| known == core) {
                 cores.push(core.to_owned());
             }
@@ -449,11 +456,15 @@ impl Builder {
 }
 
 /// Whether the text of two markers is taken for the second one: only the second one is written by templates, or the first one
-/// is the wrapper of an answer, whose end may come anywhere.
-fn yields(one: &Transition, other: &Transition) -> bool {
+/// is the wrapper of an answer, whose end may come anywhere. Where both transitions recover, the marker decides.
+fn yields(one: &Transition, other: &Transition, only_other_is_written: bool) -> bool {
     let tolerated = |transition: &Transition| transition.origin == Origin::Recovery;
     let wrapper = |transition: &Transition| transition.key == MarkerKey::ContentEnd.as_str();
-    (tolerated(one) && !tolerated(other)) || (tolerated(one) == tolerated(other) && wrapper(one) && !wrapper(other))
+    match (tolerated(one), tolerated(other)) {
+        (true, false) => true,
+        (false, true) => false,
+        (recovers, _) => wrapper(one) && !wrapper(other) || recovers && only_other_is_written,
+    }
 }
 
 /// A transition. One that ends an unclosed call or value is a recovery: no template writes it.

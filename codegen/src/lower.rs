@@ -32,8 +32,12 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     let mut first = Expr::empty();
     if reasons {
         let mut until = vec![Role::ReasoningEnd, Role::TurnEnd];
-        if reasoning.ended_by_call {
+        let is_open = reasoning.end.trim().is_empty();
+        if reasoning.ended_by_call || is_open {
             until.push(Role::CallOpen);
+        }
+        if is_open {
+            until.push(Role::ContentWrapper);
         }
         let openers = Openers::NotLeading;
         let hole = Expr::Hole(PlanHole::text(Channel::Reasoning, until, openers));

@@ -4,7 +4,7 @@
 //! deterministic. No back end reads it. It must not know what a spec is.
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{self as program, Action, InText, Origin, is_special_token};
+use unjinja_runtime::abi_3::{self as program, Action, InText, Origin, RepeatedName, is_special_token};
 use unjinja_spec::MarkerKey;
 
 /// The grammar of one assistant turn of a format.
@@ -73,10 +73,17 @@ pub struct Literal {
     pub line: bool,
     /// What it is where text comes before it.
     pub in_text: InText,
-    /// The offset in bytes of the open argument's name in the core, if the core holds it.
-    pub named: Option<usize>,
+    /// The name that belongs into the core, if the marker repeats one.
+    pub repeats: Option<RepeatedName>,
     /// Whether a template writes it.
     pub origin: Origin,
+}
+
+impl Literal {
+    /// The core up to the name that it repeats, or all of it.
+    pub(crate) fn up_to_name(&self) -> &str {
+        self.repeats.and_then(|name| self.core.get(..name.at)).unwrap_or(&self.core)
+    }
 }
 
 /// What a literal is for. Free text ends only at literals with certain roles.

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use unjinja_runtime::abi_3::{
-    Action, Confirm, Hole, List, Marker, Markers, Nesting, NextName, Program, State, Text, Transition,
+    Action, Confirm, Hole, List, Marker, Markers, Nesting, NextName, Program, RepeatedName, State, Text, Transition,
 };
 
 use super::Class;
@@ -155,7 +155,10 @@ impl Tokens {
         };
         Marker {
             core: self.fold(&marker.core),
-            named: marker.named.map(|at| marker.core.get(..at).map_or(at, |before| self.fold(before).len())),
+            repeats: marker.repeats.map(|name| {
+                let at = marker.core.get(..name.at).map_or(name.at, |before| self.fold(before).len());
+                RepeatedName { at, ..name }
+            }),
             names: Cow::Owned(marker.names.iter().map(name).collect()),
             confirm: match &marker.confirm {
                 Confirm::Nothing => Confirm::Nothing,
@@ -185,6 +188,7 @@ impl Tokens {
             opened: self.fold(&nesting.opened),
             close: self.fold(&nesting.close),
             closed: self.fold(&nesting.closed),
+            item: self.fold(&nesting.item),
         }
     }
 }

@@ -22,7 +22,7 @@ mod trigger;
 
 pub use call_shape::CallShape;
 pub use marker::is_mention;
-pub use marker::{Confirm, InText, Marker, NameKind, NextName};
+pub use marker::{Confirm, InText, Marker, NameKind, NameOf, NextName, RepeatedName};
 pub use marker_search::{Needle, Search};
 pub use markers::{MAX_MARKERS, Markers};
 pub use needs::Needs;
@@ -474,6 +474,8 @@ pub struct Nesting {
     pub close: Text,
     /// Text after the name in a closing tag.
     pub closed: Text,
+    /// The name of the tag around each item of a list; empty if a list repeats the tag of its member.
+    pub item: Text,
 }
 
 /// What is known of an argument's value before it is read.
@@ -481,6 +483,11 @@ pub struct Nesting {
 pub enum ArgumentKind {
     /// Raw text, typed by the tool's schema.
     BySchema {
+        /// Whether values that are no strings may be Python literals.
+        python: bool,
+    },
+    /// The same, or a string in quotes, as in Python or JSON.
+    Quotable {
         /// Whether values that are no strings may be Python literals.
         python: bool,
     },

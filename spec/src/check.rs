@@ -1,10 +1,12 @@
 //! Checks the meaning of a spec whose keys and types are right: the markers that its formats need are there, and no two
 //! keys contradict each other. It reports everything that it finds and stops at nothing.
 
+use crate::marker::MarkerText;
 use crate::model::{
     CallIdPosition, ContentMode, FormatSpec, Header, ReasoningMode, SPEC_VERSION, StartsIn, ToolFormat, Tools,
 };
 use crate::status::Status;
+use crate::tag::REPEATED_NAME;
 use crate::text;
 
 /// Something that a spec lacks or contradicts.
@@ -42,6 +44,7 @@ pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
         found.content(spec);
         found.generation_prompt(spec);
         found.tools(&spec.tools);
+        found.repeated_name(spec);
         found.call_id(&spec.tools);
         found.alternatives(spec);
     }
@@ -191,8 +194,12 @@ impl Findings {
                 }
             }
             ReasoningMode::TagBased | ReasoningMode::ToolsOnly => {
-                let why = format!("with `reasoning.mode` {mode} something must end the reasoning");
-                self.need_core("reasoning.end", &reasoning.end, "reasoning.mode", &why);
+                // Only the marker of the answer, or a call, may end it.
+                let next_ends = has_core(&reasoning.start) && has_core(&spec.content.start);
+                if !next_ends || has_core(&reasoning.end) {
+                    let why = format!("with `reasoning.mode` {mode} something must end the reasoning");
+                    self.need_core("reasoning.end", &reasoning.end, "reasoning.mode", &why);
+                }
                 if !reasoning.start.is_empty() {
                     let why = "reasoning could begin anywhere";
                     self.need_core("reasoning.start", &reasoning.start, "reasoning.mode", why);
@@ -331,7 +338,12 @@ impl Findings {
 
     /// A call whose name is not part of JSON needs a marker that announces it.
     fn opener(&mut self, tools: &Tools) {
-        let openers = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
+        // The id of a call may be the first that it has.
+        let id = match tools.call_id.position {
+            CallIdPosition::PreFuncName => tools.call_id.prefix.as_str(),
+            _ => "",
+        };
+        let openers = [tools.section_start.as_str(), &tools.per_call_start, &tools.function.name_prefix, id];
         if !openers.iter().any(|marker| has_core(marker)) {
             let format = value_of(&tools.format);
             let cause = format!("no marker opens a call: `tools.format` {format} needs one");
@@ -375,6 +387,34 @@ impl Findings {
         self.typed(tools);
     }
 
+    /// Two markers may hold the function's name, each piece of them once and not as its beginning: something must end the text
+    /// before it.
+    fn repeated_name(&mut self, spec: &FormatSpec) {
+        for (key, marker) in spec.markers() {
+            let (key, may) = (key.as_str(), key.may_repeat_name());
+            if marker.contains(REPEATED_NAME) && !may {
+                let cause = format!("`{key}` holds `{REPEATED_NAME}`, which is only text there");
+                self.add(key, &[key], cause, "write it in `tools.function.name_suffix` or `tools.function.close`");
+            }
+            for piece in MarkerText::pieces(marker).iter().filter(|_| may) {
+                if piece.core.matches(REPEATED_NAME).count() > 1 {
+                    let cause = format!("`{key}` holds `{REPEATED_NAME}` twice on one line");
+                    self.add(
+                        key,
+                        &["tools.function"],
+                        cause,
+                        "write the name once, or put a line break between the two",
+                    );
+                } else if piece.core.starts_with(REPEATED_NAME) {
+                    let cause = format!(
+                        "a line of `{key}` begins with `{REPEATED_NAME}`, so nothing tells where the name begins"
+                    );
+                    self.add(key, &["tools.function"], cause, "write the text before the name on the same line");
+                }
+            }
+        }
+    }
+
     /// A closer that repeats the argument's name.
     fn closed_by_name(&mut self, tools: &Tools) {
         let arguments = &tools.arguments;
@@ -382,6 +422,7 @@ impl Findings {
             let near = "tools.arguments.close_prefix";
             self.idle("tools.arguments.close_suffix", !arguments.close_suffix.is_empty(), near, "missing");
             self.idle("tools.arguments.nested", arguments.nested, near, "missing");
+            self.idle("tools.arguments.item", !arguments.item.is_empty(), near, "missing");
             return;
         }
         let near = "tools.arguments.close_prefix";
@@ -393,6 +434,8 @@ impl Findings {
             let why = "with `tools.arguments.nested` something must begin and end a nested name";
             self.need_core("tools.arguments.name_prefix", &arguments.name_prefix, "tools.arguments.nested", why);
             self.need_core("tools.arguments.name_suffix", &arguments.name_suffix, "tools.arguments.nested", why);
+        } else {
+            self.idle("tools.arguments.item", !arguments.item.is_empty(), "tools.arguments.nested", "missing");
         }
     }
 

@@ -81,5 +81,5 @@ pub use model::{
 };
 pub use overlay::{Overlay, OverlayKey};
 pub use status::Status;
-pub use tag::{END_OF_TEXT, begins_tag, tag_around, tags};
+pub use tag::{END_OF_TEXT, REPEATED_NAME, begins_tag, tag_around, tags};
 pub use text::{is_hidden, nearest};

@@ -138,6 +138,12 @@ marker_keys! {
 }
 
 impl MarkerKey {
+    /// Whether [`REPEATED_NAME`](tag::REPEATED_NAME) in this marker stands for the function's name, which comes before it in the call.
+    #[must_use]
+    pub fn may_repeat_name(self) -> bool {
+        matches!(self, MarkerKey::FunctionNameSuffix | MarkerKey::FunctionClose)
+    }
+
     /// Whether `[alternatives]` may list other texts for this marker. It may not for texts before the model's
     /// output, and for texts that only take effect together with another one.
     #[must_use]
@@ -329,13 +335,14 @@ impl<'t> MarkerText<'t> {
     }
 
     /// The marker, cut before each of its tags: a model may write white space there. With words between the tags it is
-    /// left whole.
+    /// left whole, and a token in brackets that face outwards stays with what it is before.
     ///
     /// ```
     /// # use unjinja_spec::MarkerText;
     /// let cores = |text| MarkerText::new(text).at_tags().iter().map(|piece| piece.core).collect::<Vec<&str>>();
     /// assert_eq!(cores("]</calls>"), ["]", "</calls>"]);
     /// assert_eq!(cores("<|close|>call<|sep|>"), ["<|close|>call<|sep|>"]);
+    /// assert_eq!(cores("]<]x[>[</call></calls>"), ["]<]x[>[</call>", "</calls>"]);
     /// ```
     #[must_use]
     pub fn at_tags(self) -> Vec<MarkerText<'t>> {
@@ -343,12 +350,13 @@ impl<'t> MarkerText<'t> {
             return vec![self];
         }
         let mut cuts = vec![0];
+        let (mut from, mut is_joined) = (0, false);
         for tag in self.tags() {
-            let from = cuts.last().copied().unwrap_or(0);
             let at = self.core[from..].find(tag).map_or(from, |at| from + at);
-            if at > from {
+            if at > 0 && !(is_joined && at == from) {
                 cuts.push(at);
             }
+            (from, is_joined) = (at + tag.len(), tag::joins_next(tag));
         }
         cuts.push(self.core.len());
         let mut pieces: Vec<MarkerText<'t>> =

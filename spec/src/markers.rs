@@ -79,6 +79,8 @@ impl FormatSpec {
     pub(crate) fn marker_tags(&self) -> BTreeSet<&str> {
         let written = self.markers().filter(|(key, _)| *key != MarkerKey::UserStart).map(|(_, text)| text);
         let types = self.content.header.types.iter().map(String::as_str);
-        written.chain(types).flat_map(tag::tags).collect()
+        let tags = written.chain(types).flat_map(tag::tags);
+        // A tag with a name is written in as many forms as there are functions.
+        tags.filter(|tag| !tag.contains(tag::REPEATED_NAME)).collect()
     }
 }

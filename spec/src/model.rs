@@ -453,10 +453,10 @@ pub struct Function {
     /// Text before the name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name_prefix: String,
-    /// Text after the name.
+    /// Text after the name. `${name}` in it stands for the name, where it is written again.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name_suffix: String,
-    /// Text after the arguments that closes what `name_prefix` opened.
+    /// Text after the arguments that closes what `name_prefix` opened. `${name}` in it stands for the name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub close: String,
 }
@@ -504,6 +504,9 @@ pub struct Arguments {
     /// Objects are written as tags inside the argument's tag, and lists by repeating a tag.
     #[serde(skip_serializing_if = "is_false")]
     pub nested: bool,
+    /// With `nested`, the name of the tag around each item of a list, if a list does not repeat a tag.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub item: String,
     /// A value may be between `<![CDATA[` and `]]>`.
     #[serde(skip_serializing_if = "is_false")]
     pub cdata: bool,

@@ -2,10 +2,15 @@
 //!
 //! A tag is the text form in which chat templates write a special token or a markup element: `<...>` (also with other
 //! characters inside the brackets, such as `<｜tool▁call▁begin｜>`), an upper-case name in square brackets
-//! (`[TOOL_CALLS]`, `[/INST]`), or any name between `[|` and `|]`. This module looks at text alone. It must not know
+//! (`[TOOL_CALLS]`, `[/INST]`), or any name between `[|` and `|]`. Brackets that face outwards belong to the tag:
+//! `]<]name[>[`. This module looks at text alone. It must not know
 //! any model, key or tokenizer.
 
 use std::ops::Range;
+
+/// What stands for the function's name in a marker that repeats it, as in `</${name}>`; see
+/// [`MarkerKey::may_repeat_name`](crate::MarkerKey::may_repeat_name).
+pub const REPEATED_NAME: &str = "${name}";
 
 /// Bytes between the brackets of a tag, at most: longer ones are text between two comparison signs.
 const LONGEST_BODY: usize = 96;
@@ -24,7 +29,7 @@ pub fn tags(text: &str) -> Vec<&str> {
     while let Some(offset) = text[at..].find(['<', '[']) {
         let start = at + offset;
         match tag_around(text, start + 1) {
-            Some(range) if range.start == start => {
+            Some(range) if (at..=start).contains(&range.start) => {
                 found.push(&text[range.clone()]);
                 at = range.end;
             }
@@ -54,10 +59,42 @@ pub fn tag_around(text: &str, at: usize) -> Option<Range<usize>> {
         let Some(length) = text[start..].find(close) else { continue };
         let end = start + length + close.len_utf8();
         if end > at && start < at && is_body(&text[start + 1..end - 1], open) {
-            return Some(start..end);
+            return Some(with_brackets(text, start..end));
         }
     }
+    // Between an outward bracket and the tag that it belongs to.
+    let outward = |tag: Range<usize>| Some(with_brackets(text, tag)).filter(|tag| tag.start < at && at < tag.end);
+    if before.ends_with(OUTWARD.map(|(left, _)| left)) && text[at..].starts_with('<') {
+        return outward(at..at + text[at..].find('>')? + 1);
+    }
+    if before.ends_with('>') && text[at..].starts_with(OUTWARD.map(|(_, right)| right)) {
+        return outward(before.rfind('<')?..at);
+    }
     None
+}
+
+/// Brackets that face outwards, on the left of a tag and on its right.
+const OUTWARD: [(char, char); 3] = [(']', '['), (')', '('), ('}', '{')];
+
+/// The brackets that face outwards at both ends of a tag's body, if it has such.
+fn outward(body: &str) -> Option<(char, char)> {
+    OUTWARD.into_iter().find(|(left, right)| body.starts_with(*left) && body.ends_with(*right))
+}
+
+/// Whether a tag belongs to the tag directly after it: brackets that face outwards join.
+pub(crate) fn joins_next(tag: &str) -> bool {
+    OUTWARD.iter().any(|(left, _)| tag.starts_with(*left))
+}
+
+/// A tag with the brackets around it, if they and those at the ends of its body face outwards.
+fn with_brackets(text: &str, tag: Range<usize>) -> Range<usize> {
+    let body = text.get(tag.start + 1..tag.end - 1).unwrap_or_default();
+    match outward(body) {
+        Some((left, right)) if text[..tag.start].ends_with(left) && text[tag.end..].starts_with(right) => {
+            tag.start - 1..tag.end + 1
+        }
+        _ => tag,
+    }
 }
 
 /// Whether the text of a marker begins with a tag or with the beginning of one: `<function=` counts, because what the
@@ -74,12 +111,15 @@ pub fn tag_around(text: &str, at: usize) -> Option<Range<usize>> {
 pub fn begins_tag(text: &str) -> bool {
     match text.strip_prefix('[') {
         Some(rest) => rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '|')),
-        None => text.starts_with('<'),
+        None => text.starts_with('<') || ["]<]", ")<)", "}<}"].iter().any(|open| text.starts_with(open)),
     }
 }
 
 /// Whether a text ends with a tag or with the end of one.
 pub(crate) fn ends_tag(text: &str) -> bool {
+    if ["[>[", "(>(", "{>{"].iter().any(|close| text.ends_with(close)) {
+        return true;
+    }
     match text.strip_suffix(']') {
         Some(rest) => rest.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '|')),
         None => text.ends_with('>'),
@@ -88,7 +128,10 @@ pub(crate) fn ends_tag(text: &str) -> bool {
 
 /// Whether this may be the inside of a tag's brackets.
 fn is_body(inner: &str, open: char) -> bool {
-    let fits = !inner.is_empty() && inner.len() <= LONGEST_BODY && !inner.contains(['\n', '<', '{']);
+    // A brace may only come with a name that the marker repeats.
+    let brace = inner.contains('{') && inner.replacen(REPEATED_NAME, "", 1).contains('{');
+    let brace = brace && outward(inner).is_none_or(|(left, _)| left != '}');
+    let fits = !inner.is_empty() && inner.len() <= LONGEST_BODY && !brace && !inner.contains(['\n', '<']);
     let between_bars = inner.len() > 2 && inner.starts_with('|') && inner.ends_with('|');
     match open {
         '<' => fits,
@@ -111,11 +154,16 @@ mod tests {
         assert_eq!(tags("a < b, c > d\n<x\n>"), ["< b, c >"]);
         assert_eq!(tags("[|assistant|][|a"), ["[|assistant|]"]);
         assert_eq!(tags("<>[]<{>[|]"), Vec::<&str>::new());
+        assert_eq!(tags("x ]<]own[>[<a>\n)<)b(>(</${name}>"), ["]<]own[>[", "<a>", ")<)b(>(", "</${name}>"]);
+        for at in 1..9 {
+            assert_eq!(tag_around("]<]own[>[<a>", at), Some(0..9), "{at}");
+        }
+        assert_eq!(tag_around("]<]own[>[<a>", 9), None);
     }
 
     #[test]
     fn every_complete_tag_begins_and_ends_like_one() {
-        for text in ["<b>", "[X_1]", "[/INST]", "[|end|]", "<|im_end|>"] {
+        for text in ["<b>", "[X_1]", "[/INST]", "[|end|]", "<|im_end|>", "]<]own[>["] {
             assert_eq!(tags(text), [text]);
             assert!(begins_tag(text) && ends_tag(text), "{text}");
         }

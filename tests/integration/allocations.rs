@@ -22,7 +22,7 @@ struct Known {
     times: f64,
 }
 
-const KNOWN: [Known; 4] = [
+const KNOWN: [Known; 5] = [
     Known {
         why: "the prompt ends inside a marker: the output's first 256 bytes are read behind a copy of it",
         applies: |workload, _| ["message_headers", "recipients", "twice_named"].contains(&workload.format.as_str()),
@@ -40,6 +40,12 @@ const KNOWN: [Known; 4] = [
         applies: |workload, _| ["counted_ids", "id_in_array", "nested_json"].contains(&workload.format.as_str()),
         allocations: 1,
         times: 1.01,
+    },
+    Known {
+        why: "an object in nested tags is held, with all its tags, and taken apart when it is complete",
+        applies: |workload, _| ["closing_names", "prefixed_elements"].contains(&workload.format.as_str()),
+        allocations: 48,
+        times: 30.0,
     },
     Known {
         why: "a value is translated into memory of the parser before the message gets it",

@@ -4,6 +4,7 @@
 use crate::support::{Failure, own_cases, own_models};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{ChatParser, DiagnosticKind, Options};
+use unjinja_spec::REPEATED_NAME;
 
 /// A complete character of four bytes, a truncated one, a lone byte, an overlong form, half of a surrogate pair.
 const BYTES: [(&[u8], bool); 6] = [
@@ -28,6 +29,7 @@ fn a_call_behind_a_name_or_an_id_that_is_no_text_is_found_whatever_the_cut() -> 
         let opener = [&*tools.section_start, &tools.per_call_start, &tools.function.name_prefix].concat();
         let call = [&opener, "now", &id.prefix, "a1", &id.suffix, &tools.function.name_suffix, &tools.arguments.start]
             .concat()
+            .replace(REPEATED_NAME, "now")
             + "{}";
         let options = Options::new().generation_prompt(&spec.turn.assistant_start);
         for broken in ["na\u{FFFD}me", "now"] {
@@ -92,16 +94,18 @@ fn bytes_that_are_no_characters_are_replaced_and_told_in_every_part() -> Result<
         let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
         let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
         let tools = &spec.tools;
+        let named = |marker: &str| marker.replace(REPEATED_NAME, "now");
+        let (name_suffix, close) = (named(&tools.function.name_suffix), named(&tools.function.close));
         let call = [
             &tools.section_start,
             &tools.per_call_start,
             &tools.function.name_prefix,
             "now",
-            &tools.function.name_suffix,
+            &name_suffix,
             &tools.arguments.start,
             "{\"a\": \"b\"}",
             &tools.arguments.end,
-            &tools.function.close,
+            &close,
             &tools.per_call_end,
             &tools.section_end,
         ];

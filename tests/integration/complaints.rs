@@ -8,7 +8,7 @@ use unjinja::testing::{Case, Cut, Transcript, bytes_looked_at};
 use unjinja::{ChatParser, Event, Message, Options, Tools};
 use unjinja_analyzer::render_calls;
 use unjinja_render::Template;
-use unjinja_spec::{Effect, ReasoningMode, StartsIn, ToolFormat, diff};
+use unjinja_spec::{Effect, REPEATED_NAME, ReasoningMode, StartsIn, ToolFormat, diff};
 
 /// A template of ours that renders tool calls.
 struct Format {
@@ -70,7 +70,7 @@ impl Format {
         Ok(case.check(self.parser).map(drop)?)
     }
 
-    /// The markers between the parts of a call.
+    /// The markers between the parts of a call. One that repeats the function's name is there with each name.
     fn markers(&self) -> Vec<String> {
         let tools = &self.model.spec.tools;
         let all = [
@@ -89,7 +89,12 @@ impl Format {
             &self.model.spec.reasoning.start,
             &self.model.spec.reasoning.end,
         ];
-        all.into_iter().filter(|marker| marker.trim().len() > 2).cloned().collect()
+        let long = all.into_iter().filter(|marker| marker.trim().len() > 2);
+        let named = |marker: &String| match marker.contains(REPEATED_NAME) {
+            true => ["get_weather", "now", "run"].iter().map(|name| marker.replace(REPEATED_NAME, name)).collect(),
+            false => vec![marker.clone()],
+        };
+        long.flat_map(named).collect()
     }
 }
 
@@ -173,6 +178,9 @@ fn a_call_in_reasoning_that_nothing_closed_is_a_call_and_prose_about_one_is_none
             return Ok(false);
         };
         let Some(call) = subject.write(&[PARIS]) else { return Ok(false) };
+        // The prompt may have written the beginning of the opener.
+        let begun = spec.generation_prompt.iter().find(|prompt| prompt.starts_in == StartsIn::Marker);
+        let call = [begun.map_or("", |prompt| prompt.text.as_str()), &call].concat();
         // Without the empty reasoning block that a template may write first.
         let call = &call[call.find(opener.trim()).ok_or("no opener in the render")?..];
         let start = &spec.reasoning.start;
@@ -361,7 +369,9 @@ fn other_openers_of_reasoning_open_it_and_a_label_is_none_of_it() -> Result<(), 
         for opener in others.chain([&spec.reasoning.start]).filter(|opener| !opener.trim().is_empty()) {
             // With its white space, and without.
             for opener in [opener.as_str(), opener.trim()] {
-                let output = format!("{opener}Hm.{}Done.", spec.reasoning.end);
+                // Without an end of its own, the answer ends it.
+                let (end, next) = (&spec.reasoning.end, &spec.content.start);
+                let output = format!("{opener}Hm.{}Done.", if end.trim().is_empty() { next } else { end });
                 let options = Options::new().generation_prompt(&spec.turn.assistant_start);
                 let message = unjinja::parse(model.parser.clone(), &output, &options);
                 assert_eq!(message.reasoning_content.trim(), "Hm.", "{}: {output:?}: {message:?}", spec.template.name);

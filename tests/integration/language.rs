@@ -33,6 +33,7 @@ specs! {
     line_values = "tests/specs/line_values.toml",
     lines_of_calls = "tests/specs/lines_of_calls.toml",
     message_headers = "tests/specs/message_headers.toml",
+    named_elements = "tests/specs/named_elements.toml",
     named_lines = "tests/specs/named_lines.toml",
     one_marker = "tests/specs/one_marker.toml",
     quoted_values = "tests/specs/quoted_values.toml",
@@ -140,6 +141,31 @@ fn objects_and_lists_are_tags() -> Result<(), Failure> {
     })?;
     // A string is never taken apart.
     writes(&parsers, "<call:find><city><b>x</b></city></call>", |case| case.call("find", json!({"city": "<b>x</b>"})))
+}
+
+#[test]
+fn the_name_of_a_function_closes_its_call() -> Result<(), Failure> {
+    let parsers = named_elements::parsers()?;
+    writes(&parsers, "<find><city>Paris</city><days>2</days></find>", |case| {
+        case.call("find", json!({"city": "Paris", "days": 2}))
+    })?;
+    writes(&parsers, "Let me look.\n<find><city>Paris</city></find>\n<ping></ping><|end|>", |case| {
+        case.content("Let me look.").call("find", json!({"city": "Paris"})).call("ping", json!({}))
+    })?;
+    // The closers of the function, of other arguments and of its own in the middle of a value are text.
+    writes(&parsers, "<find><city>a</find> b</city> c</days></ping></city></find>", |case| {
+        case.call("find", json!({"city": "a</find> b</city> c</days></ping>"}))
+    })?;
+    reads(&parsers, "<find>{\"city\": \"</find>\"}</find>", |case| case.call("find", json!({"city": "</find>"})))?;
+    // The closer of another function closes nothing.
+    reads(&parsers, "<find><city>Paris</city></ping> and", |case| {
+        case.call_begins("find", "{\"city\": \"Paris\"")
+            .diagnostic(DiagnosticKind::IncompleteCall)
+            .content("</ping> and")
+    })?;
+    // An element is a call only if its name was offered.
+    let text = "As in <b>bold</b> or <other><city>x</city></other>: a < b > c.";
+    reads(&parsers, text, |case| case.content(text))
 }
 
 #[test]

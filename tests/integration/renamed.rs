@@ -105,8 +105,14 @@ fn comparable(spec: &FormatSpec, renaming: &Renaming) -> Result<Value, Failure> 
         tokens.iter_mut().for_each(|token| *token = renaming.text(token));
         tokens.sort();
     }
+    // The words of a sentence are ours; what it quotes is the template's.
     for gap in &mut spec.gaps {
-        *gap = renaming.text(gap);
+        let pieces: Vec<String> = gap
+            .split('"')
+            .enumerate()
+            .map(|(index, piece)| if index % 2 == 1 { renaming.text(piece) } else { piece.to_owned() })
+            .collect();
+        *gap = pieces.join("\"");
     }
     let mut value = serde_json::to_value(&spec)?;
     each_marker(&mut value, &mut |marker| *marker = renaming.text(marker));

@@ -9,8 +9,9 @@ use unjinja::{ChatParser, Options};
 use unjinja_testkit::sample;
 use unjinja_testkit::workloads::Markers;
 
-/// The bound for outputs that models write.
-const ORDINARY: f64 = 2.0;
+/// The bound for outputs that models write. An object in nested tags is looked at twice and taken apart when it is complete, and
+/// what may open several headers that are no special tokens is looked at once more at its end.
+const ORDINARY: f64 = 2.25;
 
 /// The bound for adversarial inputs.
 const ADVERSARIAL: f64 = 4.0;

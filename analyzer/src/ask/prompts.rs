@@ -56,6 +56,17 @@ pub(crate) fn speaks_of_thinking(name: &str) -> bool {
     ["think", "thought", "reason"].iter().any(|word| name.contains(word))
 }
 
+/// The last tag of a text, and what follows it; all of the text without a tag.
+pub(super) fn from_last_tag(text: &str) -> &str {
+    let last = text::tags(text).pop().and_then(|tag| text.rfind(tag));
+    &text[last.unwrap_or(0)..]
+}
+
+/// Whether this text, from a tag on, is before the user's message in a prompt.
+pub(super) fn opens_user(prompt: &str, opener: &str) -> bool {
+    prompt.split_once(SENTINELS.user).is_some_and(|(before, _)| from_last_tag(before) == opener)
+}
+
 /// Whether a tag and its counterpart enclose the user's message in a prompt.
 pub(super) fn encloses_user(prompt: &str, end: &str) -> bool {
     let Some((before, after)) = prompt.split_once(SENTINELS.user) else { return false };

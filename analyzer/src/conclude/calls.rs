@@ -29,6 +29,7 @@ fn family(calls: &CallTurns, frame: &Frame) -> Result<Tools, Gap> {
     if let Some(tools) = native::find(&bodies)? {
         return Ok(tools);
     }
+    let bodies = bodies.with_repeated_names();
     if let Some(tools) = tag_with_json::find(&bodies)? {
         return Ok(tools);
     }

@@ -5,7 +5,7 @@ use unjinja_spec::{Reasoning, ReasoningMode};
 
 use super::frame::Evidence;
 use super::prompt_end::{PromptEnd, may_open};
-use crate::ask::{Observed, Prompt, Reasoned, speaks_of_thinking};
+use crate::ask::{Observed, Prompt, Reasoned, Split, speaks_of_thinking};
 use crate::observed::{LabelledTurn, MessagePart};
 use crate::text;
 
@@ -80,7 +80,8 @@ pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
     let shown = shown.and_then(|reasoned| Shown::of(reasoned, o));
     let before = o.answer.lead();
     let mut start = common_start(o, shown.as_ref()).to_owned();
-    let prompted_header = start.split_off(start.len() - repeated(o, &start));
+    let header = repeated(o, &start).max(repeated_before_parts(o, shown.as_ref(), &start));
+    let prompted_header = start.split_off(start.len() - header);
     let mut reasoning = shown.as_ref().map(|shown| markers(shown, &start)).unwrap_or_default();
     // Some templates begin every turn with the marker that opens reasoning, also turns without reasoning.
     let opener = reasoning.start.trim();
@@ -184,6 +185,38 @@ fn repeated(o: &Observed, start: &str) -> usize {
     if !ends_turn && is_opener && whole { shared.len() } else { 0 }
 }
 
+/// How much of the end of the start is written again between two parts of a turn, where an answer has nothing else before it, or
+/// a word alone. Only with what is repeated such a word is a marker.
+fn repeated_before_parts(o: &Observed, shown: Option<&Shown>, start: &str) -> usize {
+    let lead = o.answer.lead();
+    let is_word =
+        |rest: &str| text::tags(rest).is_empty() && !rest.trim().starts_with(|c: char| c.is_ascii_punctuation());
+    if start.trim().is_empty() || !lead.strip_prefix(start).is_some_and(is_word) {
+        return 0;
+    }
+    let end = o.answer.text[o.answer.last_end()..].trim();
+    let alone = o.calls.as_ref().map(|calls| calls.one.lead());
+    let before_call = o.calls.as_ref().and_then(|calls| {
+        let turn = calls.after_answer.as_ref()?;
+        let content = turn.only(MessagePart::Content)?;
+        let call = turn.holes.iter().map(|hole| hole.range.start).find(|start| *start >= content.end)?;
+        Some((turn.text[content.end..call].to_owned(), alone?, end))
+    });
+    // One turn shows reasoning and then an answer, whatever is between the two.
+    let before_answer = shown.and_then(|shown| Some((shown.to_content.clone()?, lead, "")));
+    let shared = |(middle, lead, end): (String, &str, &str)| {
+        let opener = lead.strip_prefix(start)?;
+        // What closes the turn and opens another one is not written inside a turn.
+        let ends_turn = !end.is_empty() && middle.trim_start().starts_with(end);
+        let before = middle.strip_suffix(opener).filter(|_| !ends_turn)?;
+        let shared = start[start.len() - text::common_suffix(start, before)..].trim_start();
+        // A part of a word is not repeated.
+        let whole = !start[..start.len() - shared.len()].ends_with(char::is_alphanumeric);
+        (whole && !before[..before.len() - shared.len()].is_empty()).then_some(shared.len())
+    };
+    [before_answer, before_call].into_iter().flatten().filter_map(shared).max().unwrap_or(0)
+}
+
 /// R1 and R3: the markers around reasoning that a render shows.
 fn markers(shown: &Shown, start: &str) -> Reasoning {
     let opening = shown.before.get(start.len()..).unwrap_or("");
@@ -239,8 +272,10 @@ fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
         Some((counterpart.or_else(unclosed).or_else(before_end)?.to_owned(), end.to_owned()))
     };
     // Where nothing shows how the reasoning that a prompt opens is closed, its counterpart does.
+    // A template that drops what is before a closing tag need not mention the opening one.
+    let by_name = |split: &Split| Some((text::opening_tag(&split.tag)?, split.tag.clone()));
     let (open, end) = split
-        .and_then(|split| opener_of(&split.tag))
+        .and_then(|split| opener_of(&split.tag).or_else(|| by_name(split)))
         .or_else(|| opener_of(closer()?))
         .or_else(|| prompts.iter().find_map(|prompt| PromptEnd::of(o, prompt)?.surely()))?;
     let whole: Vec<&str> =

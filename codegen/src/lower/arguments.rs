@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Nesting, Origin};
+use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin, RepeatedName};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
 use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence, tolerated};
@@ -31,7 +31,11 @@ pub(super) fn after_name(spec: &Source<'_>) -> Expr {
     let arguments = &tools.arguments;
     let inner = |key| marker(spec, key, Role::Inner);
     let python = tools.uses_python_dicts;
-    let by_schema = ArgumentKind::BySchema { python };
+    // In a call expression, values without a closer are written like literals by most models.
+    let by_schema = match is_unclosed(spec) && begins_with_name(spec) {
+        true => ArgumentKind::Quotable { python },
+        false => ArgumentKind::BySchema { python },
+    };
     if tools.format == ToolFormat::CallExpression {
         // With nothing between two arguments, a number ends where the next name begins.
         let apart = [&arguments.separator, &arguments.value_suffix, &arguments.name_prefix, &arguments.quote];
@@ -44,9 +48,10 @@ pub(super) fn after_name(spec: &Source<'_>) -> Expr {
         Expr::Choice(vec![text, other])
     } else if arguments.other_name_suffix.is_empty() {
         let own = value(spec, by_schema, inner(MarkerKey::ArgumentNameSuffix));
-        match between_blanks(spec, by_schema) {
-            Some(other) => Expr::Choice(vec![own, other]),
-            None => own,
+        let others = [between_blanks(spec, by_schema), without_quote(spec)].into_iter().flatten();
+        match [vec![own], others.collect()].concat() {
+            alone if alone.len() == 1 => sequence(alone),
+            choices => Expr::Choice(choices),
         }
     } else {
         let text = value(spec, ArgumentKind::Text, inner(MarkerKey::ArgumentNameSuffix));
@@ -99,6 +104,20 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         _ => prefix,
     };
     sequence([vec![Expr::Action(begin), suffix, prefix], read].concat())
+}
+
+/// A value without the quote that the template writes around every value: another literal.
+fn without_quote(spec: &Source<'_>) -> Option<Expr> {
+    let arguments = &spec.tools.arguments;
+    let (opener, closer) = (MarkerText::new(&arguments.name_suffix), MarkerText::new(&arguments.value_suffix));
+    let quote = ["\"", "'"].into_iter().find(|quote| opener.core.ends_with(quote) && closer.core == *quote)?;
+    let own = opener.core.strip_suffix(quote).filter(|own| !own.is_empty())?;
+    Some(sequence(vec![
+        Expr::Action(Action::Argument(ArgumentKind::Literal)),
+        Expr::Literal(tolerated(MarkerKey::ArgumentNameSuffix, own, Role::Inner)),
+        hole(Hole::Literal(String::new().into())),
+        Expr::Action(Action::EndArgument),
+    ]))
 }
 
 /// A model may write an equals sign for the colon, before a quote token.
@@ -235,8 +254,8 @@ fn closer(spec: &Source<'_>) -> Option<Literal> {
     let (before, after) = (MarkerText::new(&arguments.close_prefix), MarkerText::new(&arguments.close_suffix));
     let core = [before.core, after.core].concat();
     let text = MarkerText { core: &core, before: before.before, after: after.after };
-    let named = Some(before.core.len());
-    (!before.is_layout()).then(|| Literal { named, ..literal(MarkerKey::ArgumentClosePrefix, text, Role::Inner) })
+    let repeats = Some(RepeatedName { of: NameOf::Argument, at: before.core.len() });
+    (!before.is_layout()).then(|| Literal { repeats, ..literal(MarkerKey::ArgumentClosePrefix, text, Role::Inner) })
 }
 
 /// The beginning of a closer where no argument is open. It is left for what follows.
@@ -257,5 +276,6 @@ fn nesting(spec: &Source<'_>, python: bool) -> Nesting {
         opened: core(&arguments.name_suffix),
         close: core(&arguments.close_prefix),
         closed: core(&arguments.close_suffix),
+        item: core(&arguments.item),
     }
 }

@@ -1,7 +1,7 @@
 //! The building blocks of a plan: markers as literals, and sequences in which white space belongs to its neighbours.
 
-use unjinja_runtime::abi_3::{Hole, InText, Origin, is_special_token};
-use unjinja_spec::{ContentMode, MarkerKey, MarkerText, begins_tag};
+use unjinja_runtime::abi_3::{Hole, InText, NameOf, Origin, RepeatedName, is_special_token};
+use unjinja_spec::{ContentMode, MarkerKey, MarkerText, REPEATED_NAME, ReasoningMode, begins_tag};
 
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
@@ -74,6 +74,8 @@ fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Ex
         vec![MarkerText::new(text)]
     } else if CLOSERS.contains(&key) {
         MarkerText::pieces(text).into_iter().flat_map(MarkerText::at_tags).collect()
+    } else if key == MarkerKey::FunctionNameSuffix {
+        MarkerText::pieces(text).into_iter().flat_map(before_repeated_name).collect()
     } else {
         MarkerText::pieces(text)
     };
@@ -101,12 +103,26 @@ fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Ex
     Expr::Sequence(pieces)
 }
 
+/// A piece of what follows a function's name, cut before the place where the name is repeated: only after the first part it is
+/// known where the name ends.
+fn before_repeated_name(piece: MarkerText<'_>) -> Vec<MarkerText<'_>> {
+    match piece.core.find(REPEATED_NAME) {
+        Some(at) => {
+            let (first, rest) = piece.core.split_at(at);
+            vec![MarkerText { core: first, after: "", ..piece }, MarkerText { core: rest, before: "", ..piece }]
+        }
+        None => vec![piece],
+    }
+}
+
 /// What a marker that is not a special token is where text comes before it. Many are written only directly after another marker,
 /// or at the start of a turn; elsewhere they are prose.
 fn in_text(spec: &Source<'_>, key: MarkerKey, role: Role, core: &str) -> InText {
     match role {
         // Models think more than once in a turn.
         Role::ReasoningStart => InText::Unmentioned,
+        // It is what ends reasoning that has no end of its own.
+        Role::ContentWrapper if key == MarkerKey::ContentStart && ends_reasoning(spec) => InText::Marker,
         Role::ContentWrapper if key == MarkerKey::ContentStart => InText::Text,
         // Where an answer is always closed, a call does not come after text. But models forget to close an answer, and what
         // follows a tag tells a call from prose.
@@ -118,14 +134,20 @@ fn in_text(spec: &Source<'_>, key: MarkerKey, role: Role, core: &str) -> InText 
     }
 }
 
+/// Whether the marker of the answer is what ends reasoning.
+fn ends_reasoning(spec: &Source<'_>) -> bool {
+    spec.reasoning.mode != ReasoningMode::None && spec.reasoning.end.trim().is_empty()
+}
+
 /// Markers in which white space may come before each tag.
 const CLOSERS: [MarkerKey; 4] =
     [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose, MarkerKey::CallEnd, MarkerKey::SectionEnd];
 
 pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Literal {
+    let (core, repeats) = without_name(key, text.core);
     Literal {
         key,
-        core: text.core.to_owned(),
+        core,
         before: text.before.to_owned(),
         after: text.after.to_owned(),
         role,
@@ -134,7 +156,7 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
         peek: false,
         line: false,
         in_text: InText::Marker,
-        named: None,
+        repeats,
         origin: Origin::Canonical,
     }
 }
@@ -142,7 +164,18 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
 /// A literal that no template writes at this place. White space around it is not part of it.
 pub(super) fn tolerated(key: MarkerKey, core: &str, role: Role) -> Literal {
     let literal = literal(key, MarkerText::new(""), role);
-    Literal { core: core.to_owned(), origin: Origin::Recovery, ..literal }
+    let (core, repeats) = without_name(key, core);
+    Literal { core, repeats, origin: Origin::Recovery, ..literal }
+}
+
+/// The core of a marker without the name that it repeats, and where that name belongs.
+fn without_name(key: MarkerKey, core: &str) -> (String, Option<RepeatedName>) {
+    match core.split_once(REPEATED_NAME).filter(|_| key.may_repeat_name()) {
+        Some((before, after)) => {
+            ([before, after].concat(), Some(RepeatedName { of: NameOf::Function, at: before.len() }))
+        }
+        None => (core.to_owned(), None),
+    }
 }
 
 /// The brace that opens the arguments. It is left for the reader of the arguments.

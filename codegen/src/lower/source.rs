@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
-use unjinja_spec::{FormatSpec, Header, MarkerKey};
+use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText};
 
 /// A spec, and what lowering adds to it.
 pub(super) struct Source<'s> {
@@ -28,10 +28,17 @@ impl Deref for Source<'_> {
 
 impl<'s> Source<'s> {
     pub(super) fn new(spec: &'s FormatSpec, whole: &'s BTreeSet<MarkerKey>) -> Self {
-        if spec.content.header == Header::default() {
+        let layout = MarkerText::new(&spec.reasoning.end);
+        if spec.content.header == Header::default() && (layout.before.is_empty() || !layout.is_layout()) {
             return Self { spec: Cow::Borrowed(spec), whole, headers: Vec::new() };
         }
         let mut own = spec.clone();
+        if layout.is_layout() {
+            before_next(&mut own, layout.before);
+        }
+        if spec.content.header == Header::default() {
+            return Self { spec: Cow::Owned(own), whole, headers: Vec::new() };
+        }
         let header = &spec.content.header;
         // The next header belongs to the next message.
         if let Some(end) = own.reasoning.end.strip_suffix(header.start.as_str()) {
@@ -53,6 +60,18 @@ impl<'s> Source<'s> {
     /// The headers that a model may write for a marker, without the marker's own text.
     pub(super) fn headers(&self, key: MarkerKey) -> impl Iterator<Item = &str> {
         self.headers.iter().filter(move |(other, _)| *other == key).map(|(_, text)| text.as_str())
+    }
+}
+
+/// White space after reasoning that only the next section ends: it becomes layout of the markers with which one begins.
+fn before_next(spec: &mut FormatSpec, layout: &str) {
+    let tools = &mut spec.tools;
+    let calls = [&mut tools.section_start, &mut tools.per_call_start, &mut tools.function.name_prefix];
+    let opener = calls.into_iter().find(|marker| !marker.trim().is_empty());
+    for marker in opener.into_iter().chain([&mut spec.content.start]).filter(|marker| !marker.trim().is_empty()) {
+        if !marker.starts_with(char::is_whitespace) {
+            marker.insert_str(0, layout);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! write it; no template does.
 
 use unjinja_runtime::abi_3::{Action, Channel, Hole, is_special_token};
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
+use unjinja_spec::{CallIdPosition, MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, is_tag, marker, sequence, tolerated};
 use super::source::Source;
@@ -21,6 +21,12 @@ const CLOSERS: [MarkerKey; 6] = [
 /// The markers with which a call may open.
 pub(super) const OPENERS: [MarkerKey; 3] =
     [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
+
+/// Whether a call may open with this marker. One that has its id before its name may open with that of the id.
+pub(super) fn is_opener(spec: &Source<'_>, key: MarkerKey) -> bool {
+    let id_first = spec.tools.call_id.position == CallIdPosition::PreFuncName;
+    OPENERS.contains(&key) || (key == MarkerKey::CallIdPrefix && id_first)
+}
 
 /// Markers of what is over already: a closer that is written twice, an outer closer that the template does not write, and the
 /// end of reasoning that a call has ended.
@@ -119,7 +125,7 @@ pub(super) fn next_opener(spec: &Source<'_>) -> Vec<Expr> {
 /// The tags with which a call may open.
 fn openers(spec: &Source<'_>) -> Vec<Literal> {
     let mut found: Vec<Literal> = Vec::new();
-    for (key, text) in spec.markers().filter(|(key, _)| OPENERS.contains(key)) {
+    for (key, text) in spec.markers().filter(|(key, _)| is_opener(spec, *key)) {
         for core in parts(text) {
             if found.iter().all(|other| other.core != core) {
                 found.push(tolerated(key, core, Role::Broken));
@@ -139,8 +145,11 @@ fn tags(spec: &Source<'_>, keys: &[MarkerKey]) -> Vec<Literal> {
         for (_, text) in spec.markers().filter(|(other, _)| other == key) {
             for core in parts(text) {
                 let tag = tolerated(*key, core, Role::Stray);
-                let opens = spec.markers().any(|(other, text)| opens(other) && text.contains(core));
-                if is_tag(&Expr::Literal(tag.clone())) && !opens && found.iter().all(|other| other.core != tag.core) {
+                let opens =
+                    spec.markers().any(|(other, text)| (opens(other) || is_opener(spec, other)) && text.contains(core));
+                // Without a call there is no name to repeat.
+                let is_tag = tag.repeats.is_none() && is_tag(&Expr::Literal(tag.clone()));
+                if is_tag && !opens && found.iter().all(|other| other.core != tag.core) {
                     found.push(tag);
                 }
             }

@@ -4,7 +4,7 @@ use unjinja_runtime::abi_3::{Action, Hole};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
 use super::arguments::{after_name, argument, name_ends_at_line, unknown_closer};
-use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence};
+use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence, tolerated};
 use super::lenient;
 use super::source::Source;
 use super::stray;
@@ -19,9 +19,11 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
 
+    // The id may be the first that a call has.
+    let opens = id.position == CallIdPosition::PreFuncName && is_empty(&section) && is_empty(&start);
     let id_value = || {
         sequence(vec![
-            marker(spec, MarkerKey::CallIdPrefix, Role::Inner),
+            marker(spec, MarkerKey::CallIdPrefix, if opens { Role::CallOpen } else { Role::Inner }),
             hole(Hole::Id),
             Expr::Action(Action::Id),
             marker(spec, MarkerKey::CallIdSuffix, Role::Inner),
@@ -30,16 +32,15 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let id_at = |position: CallIdPosition| {
         if id.position == position { id_value() } else { Expr::empty() }
     };
+    // Prose may have a tool's name between the same symbols.
+    let by_name_alone =
+        [&tools.section_start, &tools.per_call_start, &function.name_prefix].into_iter().all(|text| is_symbol(text));
+    let between_symbols = by_name_alone && is_symbol(&function.name_suffix);
     let named = match id.position {
         CallIdPosition::InName => {
             Action::StartLabelled { prefix: id.prefix.clone().into(), separator: id.suffix.clone().into() }
         }
-        _ if is_symbol(&tools.section_start)
-            && is_symbol(&tools.per_call_start)
-            && is_symbol(&function.name_prefix) =>
-        {
-            Action::StartOffered
-        }
+        _ if by_name_alone => Action::StartOffered,
         _ => Action::StartCall,
     };
     let start_is_optional = is_tag(&prefix);
@@ -75,10 +76,16 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
     let close = lenient::or_other_bracket(spec, MarkerKey::FunctionClose, &[")", "}", "]"]);
     let call_end = marker(spec, MarkerKey::CallEnd, Role::Inner);
+    // The bracket that closes an expression is required. Closing tags are not: models forget them.
+    let expression = tools.format == ToolFormat::CallExpression || (is_symbol(&function.close) && !is_empty(&close));
+    // A name between symbols that prose has too is a call only if an argument or the closer follows.
+    let goes_on = between_symbols
+        && tools.format == ToolFormat::TagWithTagged
+        && !(expression || is_empty(&close) || tools.arguments.name_prefix.trim().is_empty());
     if tools.format == ToolFormat::TagWithJson {
         let arguments = if tools.uses_python_dicts { Hole::Python } else { Hole::Json };
         let needs_brace = is_empty(&args_start)
-            && function.name_suffix.trim().is_empty()
+            && (between_symbols || function.name_suffix.trim().is_empty())
             && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
         body.push(args_start);
         if needs_brace {
@@ -94,16 +101,19 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     } else {
         let argument = argument(spec);
         let separator = marker(spec, MarkerKey::ArgumentSeparator, Role::Inner);
-        let list = if is_empty(&separator) {
+        let list = if is_empty(&separator) && tools.format == ToolFormat::CallExpression {
+            // Models write a comma where the template writes nothing between two literals.
+            let comma = Expr::Literal(tolerated(MarkerKey::ArgumentSeparator, ",", Role::Inner)).optional();
+            sequence(vec![argument.clone(), sequence(vec![comma, argument]).repeated()]).optional()
+        } else if goes_on {
+            sequence(vec![argument.clone(), sequence(vec![separator, argument]).repeated()])
+        } else if is_empty(&separator) {
             argument.repeated()
         } else {
             sequence(vec![argument.clone(), sequence(vec![separator, argument]).repeated()]).optional()
         };
         let list = lenient::or_object(spec, list);
         let end = || Expr::Action(Action::EndCall);
-        // The bracket that closes an expression is required. Closing tags are not: models forget them.
-        let expression =
-            tools.format == ToolFormat::CallExpression || (is_symbol(&function.close) && !is_empty(&close));
         let mut closings = Vec::new();
         if !is_empty(&close) {
             closings.push(sequence(vec![close, stray::end_of_call(spec, call_end.clone())]));
@@ -122,7 +132,12 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         if expression {
             closings.push(lenient::missing_bracket(spec, call_end));
         }
-        let rest = vec![list, args_end.optional(), Expr::Choice(closings)];
+        let rest = if goes_on {
+            let empty = sequence(vec![args_end.clone().optional(), closings[0].clone()]);
+            vec![Expr::Choice(vec![sequence(vec![list, args_end.optional(), Expr::Choice(closings)]), empty])]
+        } else {
+            vec![list, args_end.optional(), Expr::Choice(closings)]
+        };
         // A model may leave out the opener of the first argument's name.
         if tools.format == ToolFormat::TagWithTagged && tools.arguments.name_suffix.trim().starts_with("</") {
             split = Some(sequence([vec![Expr::Action(Action::StartSplit), after_name(spec)], rest.clone()].concat()));
@@ -136,7 +151,9 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         let choices = std::iter::once(call).chain(split.clone()).chain(stray::next_opener(spec));
         sequence(vec![hole(Hole::Name), Expr::Choice(choices.collect())])
     };
-    let call = named_call(named, name_suffix.clone());
+    let needs_more = goes_on || (between_symbols && tools.format == ToolFormat::TagWithJson);
+    let suffix = if needs_more { confirmed(name_suffix.clone()) } else { name_suffix.clone() };
+    let call = named_call(named, suffix);
     let first = sequence(vec![section, header.clone(), call.clone()]);
     let first = match alone {
         // Without an opener before it, only an offered name makes a call, if any was offered.

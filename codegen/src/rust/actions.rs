@@ -25,6 +25,9 @@ pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
         Action::Argument(ArgumentKind::BySchema { python }) => {
             quote!(Action::Argument(ArgumentKind::BySchema { python: #python }))
         }
+        Action::Argument(ArgumentKind::Quotable { python }) => {
+            quote!(Action::Argument(ArgumentKind::Quotable { python: #python }))
+        }
         Action::Argument(ArgumentKind::Text) => quote!(Action::Argument(ArgumentKind::Text)),
         Action::Argument(ArgumentKind::Other { python }) => {
             quote!(Action::Argument(ArgumentKind::Other { python: #python }))
@@ -60,7 +63,7 @@ pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
 }
 
 fn nesting_tokens(nesting: &Nesting) -> TokenStream {
-    let Nesting { python, open, opened, close, closed } = nesting;
+    let Nesting { python, open, opened, close, closed, item } = nesting;
     quote!(const {
         &Nesting {
             python: #python,
@@ -68,6 +71,7 @@ fn nesting_tokens(nesting: &Nesting) -> TokenStream {
             opened: text(#opened),
             close: text(#close),
             closed: text(#closed),
+            item: text(#item),
         }
     })
 }
@@ -105,6 +109,7 @@ pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, a
             return Flow::Mismatch;
         }),
         Action::Argument(ArgumentKind::BySchema { python }) => quote!(io.argument(#python);),
+        Action::Argument(ArgumentKind::Quotable { python }) => quote!(io.argument_quotable(#python);),
         Action::Argument(ArgumentKind::Text) => quote!(io.argument_text();),
         Action::Argument(ArgumentKind::Other { python }) => quote!(io.argument_other(#python);),
         Action::Argument(ArgumentKind::Literal) => quote!(io.argument_literal();),

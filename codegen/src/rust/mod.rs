@@ -360,6 +360,7 @@ fn step(program: &Program, id: StateId, state: &State) -> TokenStream {
         Some(Hole::Name | Hole::Id | Hole::ArgumentName) => quote!(io.name(#markers)),
         Some(Hole::Value) if state.markers.hold_name() => quote!(io.named_value(#markers)),
         Some(Hole::Value) => quote!(io.value(#markers)),
+        Some(Hole::Json) if state.markers.hold_name() => quote!(io.named_json_arguments(#markers)),
         Some(Hole::Json) => quote!(io.json_arguments(#markers)),
         Some(Hole::Python) => quote!(io.python_arguments()),
         Some(Hole::Literal(quote)) if quote.is_empty() => quote!(io.literal_value()),

@@ -5,7 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi_3::{Confirm, InText, Marker, NameKind, Origin, Program, State, Transition};
+use unjinja_runtime::abi_3::{
+    Confirm, InText, Marker, NameKind, NameOf, Origin, Program, RepeatedName, State, Transition,
+};
 
 use super::actions::{actions_tokens, state_name};
 
@@ -113,9 +115,12 @@ fn marker(marker: &Marker) -> TokenStream {
         });
         tokens.extend(quote!(.or_named(const { &[#(#names),*] })));
     }
-    if let Some(at) = marker.named {
+    if let Some(RepeatedName { of, at }) = marker.repeats {
         let at = Literal::usize_unsuffixed(at);
-        tokens.extend(quote!(.with_name_at(#at)));
+        tokens.extend(match of {
+            NameOf::Argument => quote!(.with_name_at(#at)),
+            NameOf::Function => quote!(.with_function_at(#at)),
+        });
     }
     if marker.line {
         tokens.extend(quote!(.on_line()));

@@ -41,9 +41,9 @@ macro_rules! subjects {
 subjects! {
     arg_key_value args_marker array_in_tag bare_json call_id_marker cdata channels closing_names counted_ids
     delimiter_reasoning empty_block fenced_json function_tag functools hermes id_in_array indexed_ids invoke
-    labelled_answer lines_of_calls message_headers name_as_key named_ids nested_json no_tools python_calls
-    python_dict python_values quote_tokens qwen3 reasoning_only recipients section_tags twice_named typed_arguments
-    typed_parameters wrapped_with_calls xml_parameters
+    labelled_answer lines_of_calls message_headers name_as_key name_tags named_ids nested_json no_tools open_sections
+    prefixed_elements python_calls python_dict python_values quote_tokens qwen3 reasoning_only recipients role_messages
+    section_tags self_addressed twice_named typed_arguments typed_parameters wrapped_with_calls xml_parameters
 }
 
 /// The parser of this name.

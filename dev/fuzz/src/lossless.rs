@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use unjinja::Options;
 use unjinja::testing::{Piece, Transcript, bytes_from_prompt};
-use unjinja_spec::ToolFormat;
+use unjinja_spec::{REPEATED_NAME, ToolFormat};
 
 use crate::models::Model;
 
@@ -71,6 +71,17 @@ fn parts(events: &[Piece]) -> Vec<ReportedPart> {
     parts
 }
 
+/// The markers that repeat the function's name, with the names of the reported calls.
+fn with_names(model: &Model, parts: &[ReportedPart]) -> Vec<String> {
+    let name = |part: &ReportedPart| match part {
+        ReportedPart::Call { name, .. } => Some(String::from_utf8_lossy(name).into_owned()),
+        ReportedPart::Text(_) => None,
+    };
+    let names: BTreeSet<String> = parts.iter().filter_map(name).collect();
+    let repeats = model.spec.markers().filter(|(key, text)| key.may_repeat_name() && text.contains(REPEATED_NAME));
+    repeats.flat_map(|(_, text)| names.iter().map(|name| text.replace(REPEATED_NAME, name))).collect()
+}
+
 struct Judge<'a> {
     model: &'a Model,
     text: &'a [u8],
@@ -86,7 +97,9 @@ type State = (usize, usize);
 
 impl<'a> Judge<'a> {
     fn new(model: &'a Model, text: &'a [u8], parts: &'a [ReportedPart]) -> Self {
-        let mut cores: Vec<&[u8]> = model.markers.iter().map(|marker| marker.trim().as_bytes()).collect();
+        let with_names = with_names(model, parts);
+        let markers = model.markers.iter().chain(&with_names);
+        let mut cores: Vec<&[u8]> = markers.map(|marker| marker.trim().as_bytes()).collect();
         cores.retain(|core| !core.is_empty());
         cores.dedup();
         let space = |at: usize| text[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();

@@ -7,7 +7,7 @@ use unjinja::Interpreter;
 use unjinja::{ChatParser, Tools};
 use unjinja_build::Templates;
 use unjinja_codegen::interpreter;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, REPEATED_NAME};
 
 /// A spec with its compiled and its interpreted parser.
 pub struct Model {
@@ -60,7 +60,11 @@ pub static TOOLS: LazyLock<Tools> = LazyLock::new(|| {
     Tools::from_json(&text).expect("the tools of the test cases")
 });
 
-/// Every text of a spec that may occur in an output, each once, longest first.
+/// The functions whose names are put into markers that repeat a name. Both are offered.
+pub const NAMES: [&str; 2] = ["get_weather", "now"];
+
+/// Every text of a spec that may occur in an output, each once, longest first. One that repeats the function's name is there
+/// with each of [`NAMES`].
 pub fn markers(spec: &FormatSpec) -> Vec<String> {
     let parsed: toml::Table = spec.to_toml().parse().unwrap_or_default();
     let mut out = Vec::new();
@@ -73,6 +77,8 @@ pub fn markers(spec: &FormatSpec) -> Vec<String> {
     out.extend(end.find('>').map(|at| end[..=at].to_owned()));
     // What may follow the end of a turn.
     out.extend(unjinja_spec::END_OF_TEXT.map(str::to_owned));
+    let mut out: Vec<String> =
+        out.iter().flat_map(|text| NAMES.map(|name| text.replace(REPEATED_NAME, name))).collect();
     out.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     out.dedup();
     out

@@ -8,7 +8,7 @@
 use unjinja::abi_3::{InText, is_mention, is_special_token};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{Options, Unparsed};
-use unjinja_spec::{ContentMode, FormatSpec, MarkerText, StartsIn};
+use unjinja_spec::{ContentMode, FormatSpec, MarkerText, REPEATED_NAME, StartsIn};
 
 use crate::models::{self, Model};
 
@@ -16,12 +16,13 @@ use crate::models::{self, Model};
 pub const AFTER: [&str; 9] =
     ["", "x", "get_weather", " get_weather", "get_weather ", "get_weather\n", "\n", "all\n", ": "];
 
-/// The markers of a spec, and the parts of them that a parser may search for, that hold no special token.
-pub fn markers(spec: &FormatSpec) -> Vec<&str> {
-    let mut found: Vec<&str> = Vec::new();
+/// The markers of a spec, and the parts of them that a parser may search for, that hold no special token. Where a marker
+/// repeats the function's name, it has the name of an offered function.
+pub fn markers(spec: &FormatSpec) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
     for (_, text) in spec.markers() {
         let parts = MarkerText::pieces(text).into_iter().map(|piece| piece.core);
-        for part in parts.chain([text.trim()]) {
+        for part in parts.chain([text.trim()]).map(|part| part.replace(REPEATED_NAME, models::NAMES[0])) {
             let has_special = (0..part.len()).any(|at| is_special_token(&part.as_bytes()[at..]));
             if !part.is_empty() && !has_special && !found.contains(&part) {
                 found.push(part);

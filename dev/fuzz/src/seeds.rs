@@ -8,6 +8,7 @@ use serde_json::Value;
 use unjinja_analyzer::verify;
 use unjinja_build::templates_in;
 use unjinja_render::Template;
+use unjinja_spec::{ContentMode, FormatSpec, REPEATED_NAME, ReasoningMode};
 
 use crate::models::{self, Model, root};
 use crate::prose;
@@ -26,7 +27,7 @@ pub fn seeds(target: &str) -> Result<Vec<Vec<u8>>, Failure> {
         "prose" => sentences(),
         "render" => [templates()?, snippets()?].concat(),
         "analyze" => templates()?,
-        "specs" => models::all().iter().map(|model| model.spec.to_toml().into_bytes()).collect(),
+        "specs" => specs(),
         "schemas" => schemas()?,
         "values" => values()?,
         "sources" => sources()?,
@@ -72,7 +73,7 @@ fn written(model: &Model) -> String {
         &tools.section_start,
         &tools.per_call_start,
         &tools.function.name_prefix,
-        "get_weather",
+        models::NAMES[0],
         &tools.function.name_suffix,
         &tools.arguments.start,
         "{\"city\": \"Paris\"}",
@@ -83,6 +84,38 @@ fn written(model: &Model) -> String {
         &spec.turn.end,
     ]
     .concat()
+    .replace(REPEATED_NAME, models::NAMES[0])
+}
+
+/// All specs, and each with something that few formats have.
+fn specs() -> Vec<Vec<u8>> {
+    let specs = || models::all().iter().map(|model| &model.spec);
+    let changed = specs().enumerate().map(|(number, spec)| changed(spec.clone(), number));
+    specs().cloned().chain(changed).map(|spec| spec.to_toml().into_bytes()).collect()
+}
+
+/// A spec whose calls repeat the function's name, whose reasoning only ends where the answer begins, or whose arguments are nested
+/// elements.
+fn changed(mut spec: FormatSpec, number: usize) -> FormatSpec {
+    let (function, arguments) = (&mut spec.tools.function, &mut spec.tools.arguments);
+    match number % 3 {
+        0 => {
+            function.name_suffix.push_str(&format!("<of {REPEATED_NAME}>"));
+            function.close = format!("</{REPEATED_NAME}>");
+        }
+        1 => {
+            spec.reasoning.mode = ReasoningMode::TagBased;
+            (spec.reasoning.start, spec.reasoning.end) = ("<think>".to_owned(), String::new());
+            (spec.content.mode, spec.content.start) = (ContentMode::AlwaysWrapped, "<answer>".to_owned());
+        }
+        _ => {
+            (arguments.name_prefix, arguments.name_suffix) = ("<".to_owned(), ">".to_owned());
+            (arguments.close_prefix, arguments.close_suffix) = ("</".to_owned(), ">".to_owned());
+            arguments.value_suffix.clear();
+            (arguments.nested, arguments.item) = (true, "entry".to_owned());
+        }
+    }
+    spec
 }
 
 /// Every marker of a model, complete and truncated.
@@ -329,6 +362,10 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
             "\\u202e",
             "\\\"",
             "${x}",
+            REPEATED_NAME,
+            "end = \"\"",
+            "nested = true",
+            "item = \"entry\"",
             "//",
             "true",
             "false",

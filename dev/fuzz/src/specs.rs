@@ -12,7 +12,7 @@ use unjinja::testing::{Cut, Transcript};
 use unjinja::{GrammarExt, GrammarOptions};
 use unjinja_codegen::interpreter;
 use unjinja_gbnf::Grammar as Rules;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, REPEATED_NAME};
 
 use crate::models;
 use crate::output::calls_are_json;
@@ -143,7 +143,7 @@ fn reads(spec: &FormatSpec, lowered: &Interpreter) -> Result<(), String> {
         &spec.tools.section_start,
         &spec.tools.per_call_start,
         &spec.tools.function.name_prefix,
-        "get_weather",
+        models::NAMES[0],
         &spec.tools.function.name_suffix,
         &spec.tools.arguments.start,
         "{\"city\": \"Paris\"}",
@@ -153,7 +153,8 @@ fn reads(spec: &FormatSpec, lowered: &Interpreter) -> Result<(), String> {
         &spec.tools.section_end,
         &spec.turn.end,
     ]
-    .concat();
+    .concat()
+    .replace(REPEATED_NAME, models::NAMES[0]);
     let parser = lowered.clone();
     let options = Options::new().tools(&models::TOOLS);
     for text in [ordered, markers.concat(), markers.join("x")] {

@@ -9,7 +9,7 @@ use unjinja_spec::FormatSpec;
 use unjinja_testkit::whole;
 
 /// Texts that end a literal, a comment or a line in some language, that look like code, or that are invisible.
-const HOSTILE: [&str; 26] = [
+const HOSTILE: [&str; 27] = [
     "\"",
     "'",
     "`",
@@ -26,6 +26,8 @@ const HOSTILE: [&str; 26] = [
     "{}",
     "{0}",
     "${x}",
+    // It stands for a name in some markers.
+    unjinja_spec::REPEATED_NAME,
     "%0A::error::x",
     "\"; std::process::exit(1); \"",
     "\u{0}",

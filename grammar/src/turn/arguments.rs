@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use unjinja_runtime::Types;
-use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, Nesting, StateId};
+use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, NameOf, Nesting, StateId};
 use unjinja_runtime::schema::{Document, MAX_DEPTH, MAX_SCHEMAS};
 
 use super::{Call, NodeKey, Offered, Position, TurnRules, is_canonical, is_irrelevant, spaced_before};
@@ -14,7 +14,7 @@ use crate::graph::{Alternative, NodeId, Piece};
 use crate::small::{self, List as _, json_text};
 use crate::syntax::Syntax;
 use crate::tool_rules::{Order, Property, ToolRules};
-use crate::values::{NAME, no_string, property_path, schema_of};
+use crate::values::{no_string, property_path, schema_of};
 use crate::{Class, Expr};
 
 /// The key of a bracket around a value.
@@ -78,7 +78,8 @@ impl<'a> TurnRules<'a> {
 
     /// Whether a marker repeats the name of the argument whose value it closes.
     fn names_close_values(&self) -> bool {
-        self.program.states.iter().any(|state| state.markers.hold_name())
+        let repeats = |marker: &Marker| marker.is_named_by(NameOf::Argument);
+        self.program.states.iter().any(|state| state.markers.list().iter().any(repeats))
     }
 
     /// The number of the names that a tool declares, if they end values in this state.
@@ -158,7 +159,10 @@ impl<'a> TurnRules<'a> {
         }
         let one = self.graph.filled(label.clone(), alternatives);
         let node = match nested {
-            Some(nesting) if matches!(argument, Argument::Property(_, property) if may_be(property, Types::ARRAY)) => {
+            Some(nesting)
+                if nesting.item.is_empty()
+                    && matches!(argument, Argument::Property(_, property) if may_be(property, Types::ARRAY)) =>
+            {
                 // A list is the same argument again.
                 let list = self.graph.filled(label.clone(), Vec::new());
                 let more = vec![
@@ -276,12 +280,12 @@ impl<'a> TurnRules<'a> {
         let text_may_be = property.types.is_unknown() || property.types.contains(Types::STRING);
         let others_may_be = property.types != Types::STRING;
         let as_text = match kind {
-            ArgumentKind::BySchema { .. } | ArgumentKind::Text => text_may_be,
+            ArgumentKind::BySchema { .. } | ArgumentKind::Quotable { .. } | ArgumentKind::Text => text_may_be,
             ArgumentKind::Other { .. } | ArgumentKind::Literal | ArgumentKind::TightLiteral => false,
         };
         let as_other = match kind {
             // A string accepts any text, so there is no text left that would be another type.
-            ArgumentKind::BySchema { .. } => !text_may_be,
+            ArgumentKind::BySchema { .. } | ArgumentKind::Quotable { .. } => !text_may_be,
             ArgumentKind::Other { .. } => others_may_be,
             ArgumentKind::Text | ArgumentKind::Literal | ArgumentKind::TightLiteral => false,
         };
@@ -289,7 +293,7 @@ impl<'a> TurnRules<'a> {
         if as_text {
             match listed(tool.document(), &property.schema, MAX_DEPTH, &mut { MAX_SCHEMAS }) {
                 Some(values) => {
-                    let typed = matches!(kind, ArgumentKind::BySchema { .. });
+                    let typed = matches!(kind, ArgumentKind::BySchema { .. } | ArgumentKind::Quotable { .. });
                     let texts = values.iter().filter_map(|value| match value {
                         Value::String(value) => Some(value.clone()),
                         value if typed => Some(json_text(value)),
@@ -308,7 +312,12 @@ impl<'a> TurnRules<'a> {
             }
         }
         if as_other {
-            let python = matches!(kind, ArgumentKind::BySchema { python: true } | ArgumentKind::Other { python: true });
+            let python = matches!(
+                kind,
+                ArgumentKind::BySchema { python: true }
+                    | ArgumentKind::Quotable { python: true }
+                    | ArgumentKind::Other { python: true }
+            );
             let syntax = if python { Syntax::Python } else { Syntax::Json };
             let schema = match text_may_be && !property.types.is_unknown() {
                 // The values of the schema that are not strings.
@@ -365,7 +374,7 @@ impl<'a> TurnRules<'a> {
         self.values.note_text(&tool.name, &property.name, &lost_of(count, made.as_ref()));
         let Some(made) = made else { return vec![any] };
         let mut alternatives = vec![vec![Piece::Expr(made.expr)]];
-        if let ArgumentKind::BySchema { python } = kind
+        if let ArgumentKind::BySchema { python } | ArgumentKind::Quotable { python } = kind
             && property.types != Types::STRING
         {
             // A value of another type may be longer.
@@ -396,8 +405,11 @@ impl<'a> TurnRules<'a> {
         if may_be(property, Types::ARRAY) {
             let why = "the items of a list in tags are raw text to the grammar, and are not counted";
             self.values.note(&tool.name, &path, "items", why);
-            let others = nesting.open.chars().take(1).chain(['\0', ' ', '\t', '\n', '\r', '[']);
-            begins.push(vec![self.space(), Piece::Expr(self.builder.class(Class::of(&others.list()).negate()))]);
+            // Where an item has a tag of its own, a list begins like an object.
+            if nesting.item.is_empty() {
+                let others = nesting.open.chars().take(1).chain(['\0', ' ', '\t', '\n', '\r', '[']);
+                begins.push(vec![self.space(), Piece::Expr(self.builder.class(Class::of(&others.list()).negate()))]);
+            }
         }
         let argument = Argument::Property(usize::MAX, property);
         let rest = self.any_text(state, tool, argument);
@@ -415,7 +427,7 @@ impl<'a> TurnRules<'a> {
 
     /// The node of any text and the marker that closes it. `None` if that marker repeats a name that is not known.
     fn text_of(&mut self, state: StateId, tool: &ToolRules, argument: Argument<'_>) -> Option<NodeKey> {
-        let named = self.state(state).markers.list().iter().any(|marker| marker.named.is_some());
+        let named = self.state(state).markers.list().iter().any(|marker| marker.is_named_by(NameOf::Argument));
         match argument {
             _ if !named => Some(NodeKey::Value { state, names: self.declared_index(state, tool), at: 0 }),
             Argument::Property(_, property) => {
@@ -432,13 +444,11 @@ impl<'a> TurnRules<'a> {
         }
         // A grammar cannot say that two names are the same. So the text may hold the closers of other arguments, and any
         // closer may be its own.
-        let named = self.state(state).markers.list().iter().find_map(|marker| Some((marker, marker.named?)));
-        let Some((marker, at)) = named else { return Vec::new() };
+        let mut markers = self.state(state).markers.list().iter();
+        let Some(marker) = markers.find(|marker| marker.is_named_by(NameOf::Argument)) else { return Vec::new() };
         self.values.note(&tool.name, "", "additionalProperties", UNKNOWN_NAME);
-        let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
         let any = self.builder.rule("any-text", self.builder.many(Class::any()));
-        let name = self.builder.repeat(self.name_class(state), 1, Some(NAME));
-        [any.into(), self.builder.text(before), name, self.builder.text(after)].into_iter().map(Piece::Expr).list()
+        [any.into(), self.any_repeated_name(state, marker)].into_iter().map(Piece::Expr).list()
     }
 
     /// A value with any white space around it, and the marker that closes it.
@@ -462,13 +472,9 @@ impl<'a> TurnRules<'a> {
     }
 
     fn closers(&self, state: StateId, argument: Argument<'_>) -> Expr {
-        let closer = |marker: &Marker| match (argument, marker.named) {
-            (Argument::Property(_, property), _) if marker.take => self.builder.text(marker.core_for(&property.name)),
-            (Argument::Any, Some(at)) => {
-                let (before, after) = marker.core.split_at_checked(at).unwrap_or_default();
-                let name = self.builder.repeat(self.name_class(state), 1, Some(NAME));
-                self.builder.sequence(&[self.builder.text(before), name, self.builder.text(after)])
-            }
+        let closer = |marker: &Marker| match argument {
+            Argument::Property(_, property) if marker.take => self.builder.text(marker.core_for(&property.name)),
+            Argument::Any if marker.is_named_by(NameOf::Argument) => self.any_repeated_name(state, marker),
             _ => self.builder.text(marker.consumed()),
         };
         let closers = self.transitions(Position::new(state)).iter().map(|(marker, _)| closer(marker)).list();

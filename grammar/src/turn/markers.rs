@@ -1,9 +1,9 @@
 //! The alternatives of a position: through its markers, to the end of the turn, to a value, or through an answer that
 //! has to match a schema.
 
-use unjinja_runtime::abi_3::{Action, Hole, Marker, State, Transition};
+use unjinja_runtime::abi_3::{Action, Hole, Marker, NameOf, State, Transition};
 
-use super::{Alternative, Exit, Piece, Position, TurnRules, is_irrelevant};
+use super::{Alternative, Call, Exit, Offered, Piece, Position, TurnRules, is_irrelevant};
 use crate::Expr;
 use crate::small::List as _;
 
@@ -68,7 +68,7 @@ impl<'a> TurnRules<'a> {
         let mut groups: Vec<(Exit, Vec<Expr>)> = Vec::new();
         for (marker, transition) in transitions {
             let Some(to) = self.allowed_target(at, marker, transition) else { continue };
-            let core = self.builder.text(marker.consumed());
+            let core = self.core(at, marker);
             let exit = (to, self.spaced_after(marker, to));
             match groups.iter_mut().find(|(other, _)| *other == exit) {
                 Some((_, cores)) => cores.push(core),
@@ -81,6 +81,21 @@ impl<'a> TurnRules<'a> {
             alternatives.push(self.then(begin, exit));
         }
         alternatives
+    }
+
+    /// The text of a marker, with the name of the open call's function if it repeats that.
+    fn core(&self, at: Position, marker: &Marker) -> Expr {
+        if !marker.take || !marker.is_named_by(NameOf::Function) {
+            return self.builder.text(marker.consumed());
+        }
+        let name = match (at.call, &self.limits.offered) {
+            (Call::Tool(number, _), Some(Offered::These(tools))) => Some(tools[number].name.clone()),
+            _ => None,
+        };
+        match name {
+            Some(name) => self.builder.text(marker.core_for(&name)),
+            None => self.any_repeated_name(at.state, marker),
+        }
     }
 
     /// Whether white space after a marker must be allowed here. Other states than these allow it themselves.

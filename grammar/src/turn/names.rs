@@ -32,6 +32,13 @@ impl<'a> TurnRules<'a> {
         Class::ranges(&[&words[..], &joining].concat()).intersect(&Class::of(&firsts.list()).negate())
     }
 
+    /// A marker that repeats a name, with any name.
+    pub(super) fn any_repeated_name(&self, state: StateId, marker: &Marker) -> Expr {
+        let (before, after) = marker.around_name().unwrap_or_default();
+        let name = self.builder.repeat(self.name_class(state), 1, Some(NAME));
+        self.builder.sequence(&[self.builder.text(before), name, self.builder.text(after)])
+    }
+
     pub(super) fn name(&mut self, at: Position) -> Vec<Alternative> {
         let names: Vec<(usize, String)> = match &self.limits.offered {
             Some(Offered::These(tools)) => {

@@ -36,9 +36,8 @@ impl Io<'_> {
     /// The name that was read announces a call.
     pub fn start_call(&mut self) {
         let Memory { cursor, calls, .. } = &mut *self.memory;
-        if self.captured.is_none() {
-            calls.name.set(cursor.capture.as_bytes());
-        }
+        // A marker later in the call may repeat the name.
+        calls.name.set(self.captured.unwrap_or_else(|| cursor.capture.as_str()).as_bytes());
         self.announce(self.captured);
     }
 
@@ -131,6 +130,12 @@ impl Io<'_> {
         let types = tool.map_or(Types::UNKNOWN, |tool| self.options.tools.types_of(tool, argument));
         self.begin_argument();
         self.begin_tagged(types, python);
+    }
+
+    /// Like [`argument`](Self::argument), where a string may also be in quotes.
+    pub fn argument_quotable(&mut self, python: bool) {
+        self.argument(python);
+        self.memory.readers.tagged.allow_quotes();
     }
 
     /// The text that was read is an argument's name. A string follows, as raw text.

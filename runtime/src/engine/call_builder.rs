@@ -18,7 +18,7 @@ pub(crate) struct CallBuilder {
     pub(super) count: usize,
     /// The id that was read for the next call.
     pub(super) id: InlineString,
-    /// The name of the next call.
+    /// The name of the open call, or of the next one.
     pub(super) name: InlineString,
     /// The name of the argument that is being read.
     pub(super) argument: InlineString,

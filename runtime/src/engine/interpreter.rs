@@ -71,6 +71,7 @@ impl Interpreter {
             Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(markers),
             Some(Hole::Value) if markers.hold_name() => io.named_value(markers),
             Some(Hole::Value) => io.value(markers),
+            Some(Hole::Json) if markers.hold_name() => io.named_json_arguments(markers),
             Some(Hole::Json) => io.json_arguments(markers),
             Some(Hole::Python) => io.python_arguments(),
             Some(Hole::Literal(quote)) if quote.is_empty() => io.literal_value(),
@@ -139,6 +140,7 @@ impl Interpreter {
                 }
                 Action::Id => io.id(),
                 Action::Argument(ArgumentKind::BySchema { python }) => io.argument(*python),
+                Action::Argument(ArgumentKind::Quotable { python }) => io.argument_quotable(*python),
                 Action::Argument(ArgumentKind::Text) => io.argument_text(),
                 Action::Argument(ArgumentKind::Other { python }) => io.argument_other(*python),
                 Action::Argument(ArgumentKind::Literal) => io.argument_literal(),

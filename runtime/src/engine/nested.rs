@@ -1,6 +1,6 @@
-//! Arguments whose closing marker repeats their name, and objects that are written as tags.
+//! Markers that repeat the name of a function or of an argument, and objects that are written as tags.
 //!
-//! A marker that holds the name of the open argument is put together once for each argument, in memory that is kept for the
+//! A marker that repeats a name is put together once for each name, in memory that is kept for the
 //! next one. From then on it is looked for as any other.
 
 use super::call_builder::Written;
@@ -13,23 +13,28 @@ use crate::readers::nested;
 use crate::tools::{SchemaPlace, Types};
 
 impl Io<'_> {
-    /// Like [`value`](Self::value), up to markers some of which hold the name of the argument.
+    /// Like [`value`](Self::value), up to markers some of which repeat a name.
     pub fn named_value(&mut self, markers: &Markers) -> Found {
-        self.with_name(markers, Self::value)
+        self.with_names(markers, Self::value)
     }
 
-    /// Like [`expect`](Self::expect), with markers some of which hold the name of the argument that was read last.
+    /// Like [`expect`](Self::expect), with markers some of which repeat a name.
     pub fn expect_named(&mut self, markers: &Markers) -> Found {
-        self.with_name(markers, Self::expect)
+        self.with_names(markers, Self::expect)
     }
 
-    fn with_name(&mut self, markers: &Markers, read: fn(&mut Self, &Markers) -> Found) -> Found {
+    /// Like [`json_arguments`](Self::json_arguments), up to markers some of which repeat a name.
+    pub fn named_json_arguments(&mut self, markers: &Markers) -> Found {
+        self.with_names(markers, Self::json_arguments)
+    }
+
+    fn with_names(&mut self, markers: &Markers, read: fn(&mut Self, &Markers) -> Found) -> Found {
         let Memory { calls, readers, .. } = &mut *self.memory;
         let Named { markers: own, current } = std::mem::take(&mut readers.named);
         let mut own = own.unwrap_or_else(|| Box::new(Markers::expected(&[])));
         if !current {
             let old = std::mem::replace(&mut *own, Markers::expected(&[]));
-            *own = markers.with_name(calls.argument.as_str(), old);
+            *own = markers.with_names(calls.name.as_str(), calls.argument.as_str(), old);
         }
         let found = read(self, &own);
         // A marker ends the state that these belong to.
@@ -72,8 +77,11 @@ impl Io<'_> {
         let place = tool.map_or(SchemaPlace::UNKNOWN, |tool| self.options.tools.place_of(tool, argument));
         let text = held.trim_ascii();
         let invalid_utf8 = std::str::from_utf8(text).is_err();
-        let is_list = readers.item || nested::begins_list(place.types(), Some(text));
-        if !is_list && !nested::begins(text, nesting) {
+        // Where items have a tag of their own, the tags show a list.
+        let is_list = nesting.item.is_empty() && (readers.item || nested::begins_list(place.types(), Some(text)));
+        let is_empty =
+            text.is_empty() && !nesting.item.is_empty() && place.types().intersects(Types::OBJECT | Types::ARRAY);
+        if !is_list && !is_empty && !nested::begins(text, nesting) {
             return self.end_argument();
         }
         let out = &mut emitter.arguments;
@@ -88,7 +96,7 @@ impl Io<'_> {
                 true
             }
             _ if nested::object(text, nesting, inner, out) => true,
-            _ if is_list => {
+            _ if is_list || is_empty => {
                 nested::leaf(&mut readers.leaf, held, inner.types(), nesting.python, out);
                 true
             }

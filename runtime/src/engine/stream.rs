@@ -14,7 +14,7 @@ use super::special_tokens::SpecialTokens;
 use super::token_counts::TokenCounts;
 use crate::message::{BorrowedMessage, Channel, Event, Message};
 use crate::options::Options;
-use crate::program::{Action, Entry, Hole, Origin, Program, State, StateId};
+use crate::program::{Action, Entry, Hole, Marker, Origin, Program, State, StateId, Transition, is_special_token};
 
 /// A parser in the middle of a turn.
 ///
@@ -402,6 +402,7 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
     if is_unknown && let Some(entered) = enter_unknown(program, prompt) {
         return entered;
     }
+    let turn = if is_unknown && assistant_start.trim().is_empty() { after_foreign_tokens(program, turn) } else { turn };
     match longest {
         Some(entry) if !(entry.text == assistant_start && entry.channel == Channel::Reasoning) => {
             (Some(entry), &turn[entry.text.len()..])
@@ -431,6 +432,35 @@ fn enter_unknown<'e, 'o>(program: &'e Program, prompt: &'o str) -> Option<(Optio
         return None;
     }
     Some((program.entries.iter().find(|entry| entry.channel == Channel::Content && entry.read.is_empty()), ""))
+}
+
+/// Bytes of a special token, at most.
+const LONGEST_TOKEN: usize = 96;
+
+/// The part of a prompt that may belong to the message: what follows the last special token that is no marker of the format,
+/// unless that is the name of a role on a line of its own. Such a token ends the message before, or opens the turn.
+fn after_foreign_tokens<'o>(program: &Program, prompt: &'o str) -> &'o str {
+    let is_marker = |token: &str| {
+        let mut arrows = program.states.iter().flat_map(State::arrows);
+        let reads = |(marker, step): (&Marker, &Transition)| {
+            step.origin == Origin::Canonical && !marker.confirm.is_end() && marker.core.contains(token)
+        };
+        arrows.any(reads)
+    };
+    let mut rest = prompt;
+    for (at, open) in prompt.match_indices(['<', '[']) {
+        let close = if open == "<" { b'>' } else { b']' };
+        let Some(length) = prompt[at..].bytes().take(LONGEST_TOKEN).position(|byte| byte == close) else { continue };
+        let token = &prompt[at..=at + length];
+        if is_special_token(token.as_bytes()) && !is_marker(token) {
+            rest = &prompt[at + token.len()..];
+        }
+    }
+    let is_role = rest.len() < prompt.len()
+        && rest.ends_with('\n')
+        && !rest.trim().is_empty()
+        && rest.trim().bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_role { "" } else { rest }
 }
 
 /// The offset of the last occurrence of a text in another. Prompts have their last turn near their end, so a simple search

@@ -17,14 +17,32 @@ pub struct Marker {
     pub confirm: Confirm,
     /// Whether the core is consumed, or left for the next state to read.
     pub take: bool,
-    /// The offset of the open argument's name in the core, in bytes, if the core holds it.
-    pub named: Option<usize>,
+    /// The name that belongs into the core, if the marker repeats one.
+    pub repeats: Option<RepeatedName>,
     /// The names that confirm the marker too, with the text around them.
     pub names: List<NextName>,
     /// Whether it counts only at the start of a line. White space before it must then be its layout.
     pub line: bool,
     /// What it is where text comes before it. Directly after another marker, or at the start of the turn, it counts.
     pub in_text: InText,
+}
+
+/// A name that a marker repeats: it was read before, and the marker counts only with the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepeatedName {
+    /// Whose name it is.
+    pub of: NameOf,
+    /// Where it belongs in the core, in bytes.
+    pub at: usize,
+}
+
+/// Whose name a marker repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameOf {
+    /// The function that is called.
+    Function,
+    /// The argument that was read last.
+    Argument,
 }
 
 /// What a marker is where text comes before it.
@@ -52,7 +70,7 @@ impl Marker {
             after: Cow::Borrowed(""),
             confirm: Confirm::Nothing,
             take: true,
-            named: None,
+            repeats: None,
             names: Cow::Borrowed(&[]),
             line: false,
             in_text: InText::Marker,
@@ -119,10 +137,26 @@ impl Marker {
         if self.take { &self.core } else { "" }
     }
 
-    /// Puts the name of the open argument into the core, at this offset.
+    /// Puts the name of the open argument into the core, at this offset in bytes.
     pub const fn with_name_at(mut self, at: usize) -> Self {
-        self.named = Some(at);
+        self.repeats = Some(RepeatedName { of: NameOf::Argument, at });
         self
+    }
+
+    /// Puts the name of the open call's function into the core, at this offset in bytes.
+    pub const fn with_function_at(mut self, at: usize) -> Self {
+        self.repeats = Some(RepeatedName { of: NameOf::Function, at });
+        self
+    }
+
+    /// Whether the core holds a name of this kind.
+    pub fn is_named_by(&self, of: NameOf) -> bool {
+        self.repeats.is_some_and(|name| name.of == of)
+    }
+
+    /// The core, before and after the name that it repeats. `None` if it repeats none.
+    pub fn around_name(&self) -> Option<(&str, &str)> {
+        self.repeats.and_then(|name| self.core.split_at_checked(name.at))
     }
 
     /// The core with this name in its place; the core itself if it holds no name.
@@ -132,7 +166,7 @@ impl Marker {
 
     /// Like [`core_for`](Self::core_for), in the memory of another text.
     pub(super) fn core_in(&self, name: &str, memory: Text) -> Text {
-        let Some((before, after)) = self.named.and_then(|at| self.core.split_at_checked(at)) else {
+        let Some((before, after)) = self.around_name() else {
             return self.core.clone();
         };
         let mut core = match memory {

@@ -16,6 +16,8 @@ pub fn is_special_token(text: &[u8]) -> bool {
             let name = rest[..end].strip_prefix(b"/").unwrap_or(&rest[..end]);
             name.len() > 1 && name.iter().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'0'..=b'9'))
         }
+        // Brackets that face outwards, around a name: `]<]name[>[`.
+        [left, b'<', inner, ..] => left == inner && matches!(left, b']' | b')' | b'}'),
         _ => false,
     }
 }
@@ -26,8 +28,16 @@ mod tests {
 
     #[test]
     fn special_tokens_are_known_by_their_form() {
-        for text in ["<|end|>", "<|tool_call>", "<tool_call|>x", "<｜end｜>", "</｜DSML｜invoke>", "[CALL]", "[/INST]"]
-        {
+        for text in [
+            "<|end|>",
+            "<|tool_call>",
+            "<tool_call|>x",
+            "<｜end｜>",
+            "</｜DSML｜invoke>",
+            "[CALL]",
+            "[/INST]",
+            "]<]own[>[",
+        ] {
             assert!(is_special_token(text.as_bytes()), "{text}");
         }
         for text in ["<tool_call>", "</think>", "[1]", "[A]", "[x]", "a <|b|>", "< |", "{", ""] {

@@ -1,7 +1,8 @@
 //! Nested arguments: turns an object that is written as tags into JSON.
 //!
 //! `<city>Paris</city><zip>1</zip>` is the object `{"city": "Paris", "zip": 1}`. A tag that is repeated is a list, and so is
-//! one of which the schema says so. The text is complete before it is read. It is read once, with a stack of its own, so
+//! one of which the schema says so. Where the items of a list have a tag of their own, `<item>1</item><item>2</item>` is the
+//! list `[1, 2]`. The text is complete before it is read. It is read once, with a stack of its own, so
 //! its depth is not limited by the program's.
 
 use memchr::memmem;
@@ -18,29 +19,50 @@ type Span = (usize, usize);
 /// A tag of the text.
 enum NestedTag<'s> {
     /// A tag opens. Members follow up to its `Close`, or its text.
-    Open { name: Span, place: SchemaPlace<'s>, text: Option<Span>, repeated: bool },
+    Open { name: Span, place: SchemaPlace<'s>, text: Option<Span>, repeated: bool, form: Form },
     /// The tag that was opened last and has no text closes.
     Close,
 }
 
-/// Reads the members of an object and appends the object as JSON. Returns `false`, and appends nothing, if the text is
-/// anything else.
+/// What the tags within a tag are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The members of an object.
+    Members,
+    /// The items of a list, each in a tag of its own.
+    Items,
+}
+
+/// Reads the members of an object, or the items of a list that have tags of their own, and appends them as JSON. Returns
+/// `false`, and appends nothing, if the text is anything else.
 pub(crate) fn object(text: &[u8], nesting: &Nesting, place: SchemaPlace<'_>, out: &mut Vec<u8>) -> bool {
     // Most values begin like no object. Nothing is allocated for them.
     let is_tag = begins(&text[skip_space(text, 0)..], nesting);
     match is_tag.then(|| tags(text, nesting, place)).flatten() {
-        Some(tags) => {
-            write(text, nesting, &tags, out);
+        Some((form, tags)) => {
+            write(text, nesting, form, &tags, out);
             true
         }
         None => false,
     }
 }
 
+/// What the tags at the start of the text are: items only if the first has the name of items, and the schema does not ask for
+/// an object.
+fn form(text: &[u8], nesting: &Nesting, place: SchemaPlace<'_>) -> Form {
+    let Some((name, _)) = opened(text, nesting).filter(|_| !nesting.item.is_empty()) else { return Form::Members };
+    let types = place.types();
+    let may_be_list = types.is_unknown() || types.intersects(Types::ARRAY);
+    match may_be_list && text[name.0..name.1] == *nesting.item.as_bytes() {
+        true => Form::Items,
+        false => Form::Members,
+    }
+}
+
 /// Appends text that holds no tags, as JSON of one of these types. The reader is used for its buffers.
 pub(crate) fn leaf(reader: &mut TaggedReader, text: &[u8], types: Types, python: bool, out: &mut Vec<u8>) {
-    if types == Types::OBJECT && text.is_empty() {
-        return out.extend_from_slice(b"{}");
+    if text.is_empty() && (types == Types::OBJECT || types == Types::ARRAY) {
+        return out.extend_from_slice(if types == Types::OBJECT { b"{}" } else { b"[]" });
     }
     reader.restart(types, python);
     reader.begin(out);
@@ -71,6 +93,12 @@ fn closed(text: &[u8], name: &[u8], nesting: &Nesting) -> Option<usize> {
     rest.strip_prefix(nesting.closed.as_bytes()).map(|rest| text.len() - rest.len())
 }
 
+/// Where the first closing tag of this name at or after `from` begins, and where it ends.
+fn closer(text: &[u8], from: usize, name: &[u8], nesting: &Nesting) -> Option<(usize, usize)> {
+    let mut places = memmem::find_iter(&text[from..], nesting.close.as_bytes()).map(|at| from + at);
+    places.find_map(|at| Some((at, at + closed(&text[at..], name, nesting)?)))
+}
+
 fn skip_space(text: &[u8], from: usize) -> usize {
     from + text[from..].iter().take_while(|&&byte| is_space(byte)).count()
 }
@@ -81,18 +109,20 @@ struct Open<'s> {
     place: SchemaPlace<'s>,
     /// The index of its last member.
     last: Option<usize>,
+    form: Form,
 }
 
-/// Takes the text apart. `None` if it is not an object in tags.
-fn tags<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<Vec<NestedTag<'s>>> {
+/// Takes the text apart. `None` if it is neither an object nor a list in tags.
+fn tags<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<(Form, Vec<NestedTag<'s>>)> {
     let mut tags: Vec<NestedTag<'s>> = Vec::new();
-    let mut stack = vec![Open { name: (0, 0), place, last: None }];
-    let mut at = 0;
+    let mut at = skip_space(text, 0);
+    let outermost = form(&text[at..], nesting, place);
+    let mut stack = vec![Open { name: (0, 0), place, last: None, form: outermost }];
     loop {
         at = skip_space(text, at);
         let top = stack.last_mut()?;
         if at == text.len() {
-            return (stack.len() == 1 && !tags.is_empty()).then_some(tags);
+            return (stack.len() == 1 && !tags.is_empty()).then_some((outermost, tags));
         }
         if let Some(end) = closed(&text[at..], &text[top.name.0..top.name.1], nesting) {
             // The outermost object has no tag.
@@ -108,22 +138,31 @@ fn tags<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<Ve
         let name = (at + name.0, at + name.1);
         let word = &text[name.0..name.1];
         at += end;
-        let place = std::str::from_utf8(word).map_or(SchemaPlace::UNKNOWN, |word| top.place.member(word));
+        let place = match top.form {
+            Form::Items if word != nesting.item.as_bytes() => return None,
+            Form::Items => top.place.item(),
+            Form::Members => std::str::from_utf8(word).map_or(SchemaPlace::UNKNOWN, |word| top.place.member(word)),
+        };
         let before = top.last.replace(tags.len());
-        if let Some(NestedTag::Open { name: other, repeated, .. }) = before.and_then(|before| tags.get_mut(before)) {
+        if top.form == Form::Members
+            && let Some(NestedTag::Open { name: other, repeated, .. }) = before.and_then(|before| tags.get_mut(before))
+        {
             *repeated = text[other.0..other.1] == *word;
         }
         let types = place.types();
         let may_nest = types.is_unknown() || types.intersects(Types::OBJECT | Types::ARRAY);
-        if may_nest && begins(&text[skip_space(text, at)..], nesting) {
-            tags.push(NestedTag::Open { name, place, text: None, repeated: false });
-            stack.push(Open { name, place: place.item(), last: None });
+        let inside = &text[skip_space(text, at)..];
+        if may_nest && begins(inside, nesting) {
+            let form = form(inside, nesting, place);
+            // Where a list repeats a tag, the members are those of one item.
+            let inner = if nesting.item.is_empty() { place.item() } else { place };
+            tags.push(NestedTag::Open { name, place, text: None, repeated: false, form });
+            stack.push(Open { name, place: inner, last: None, form });
             continue;
         }
-        let closer = [nesting.close.as_bytes(), word, nesting.closed.as_bytes()].concat();
-        let end = at + memmem::find(&text[at..], &closer)?;
-        tags.push(NestedTag::Open { name, place, text: Some((at, end)), repeated: false });
-        at = end + closer.len();
+        let (end, next) = closer(text, at, word, nesting)?;
+        tags.push(NestedTag::Open { name, place, text: Some((at, end)), repeated: false, form: Form::Members });
+        at = next;
     }
 }
 
@@ -136,16 +175,32 @@ struct Writing {
     list: bool,
     /// The object is the last item of a list.
     ends_list: bool,
+    /// The tags are the items of a list.
+    items: bool,
 }
 
-fn write(text: &[u8], nesting: &Nesting, tags: &[NestedTag<'_>], out: &mut Vec<u8>) {
-    let mut stack = vec![Writing::default()];
+impl Writing {
+    fn of(form: Form) -> Self {
+        Self { items: form == Form::Items, ..Self::default() }
+    }
+
+    /// The brackets around it.
+    fn brackets(&self) -> (u8, u8) {
+        if self.items { (b'[', b']') } else { (b'{', b'}') }
+    }
+}
+
+fn write(text: &[u8], nesting: &Nesting, form: Form, tags: &[NestedTag<'_>], out: &mut Vec<u8>) {
+    let outermost = Writing::of(form);
     let mut reader = TaggedReader::default();
-    out.push(b'{');
+    let (open, close) = outermost.brackets();
+    let mut stack = vec![outermost];
+    out.push(open);
     for tag in tags {
-        let NestedTag::Open { name, place, text: value, repeated } = tag else {
-            out.push(b'}');
-            if stack.pop().is_some_and(|object| object.ends_list) {
+        let NestedTag::Open { name, place, text: value, repeated, form } = tag else {
+            let Some(closed) = stack.pop() else { return };
+            out.push(closed.brackets().1);
+            if closed.ends_list {
                 out.push(b']');
             }
             continue;
@@ -156,19 +211,20 @@ fn write(text: &[u8], nesting: &Nesting, tags: &[NestedTag<'_>], out: &mut Vec<u
         if std::mem::replace(&mut top.begun, true) {
             out.extend_from_slice(b", ");
         }
-        let is_list = *repeated || goes_on || begins_list(place.types(), value);
-        if !goes_on {
+        let is_list = *repeated || goes_on || nesting.item.is_empty() && begins_list(place.types(), value);
+        if !goes_on && !top.items {
             out.push(b'"');
             escape_bytes_into(&text[name.0..name.1], out);
             out.extend_from_slice(b"\": ");
-            if is_list {
-                out.push(b'[');
-            }
+        }
+        if !goes_on && is_list {
+            out.push(b'[');
         }
         let ends_list = is_list && !repeated;
         let Some(value) = value else {
-            out.push(b'{');
-            stack.push(Writing { ends_list, ..Writing::default() });
+            let inner = Writing { ends_list, ..Writing::of(*form) };
+            out.push(inner.brackets().0);
+            stack.push(inner);
             continue;
         };
         let is_empty = ends_list && !goes_on && value.trim_ascii().is_empty();
@@ -180,7 +236,7 @@ fn write(text: &[u8], nesting: &Nesting, tags: &[NestedTag<'_>], out: &mut Vec<u
             out.push(b']');
         }
     }
-    out.push(b'}');
+    out.push(close);
 }
 
 /// Whether a tag that is not repeated is a list of one item: the schema asks for a list, and the text is not one.
@@ -202,13 +258,59 @@ mod tests {
         opened: std::borrow::Cow::Borrowed(">"),
         close: std::borrow::Cow::Borrowed("</"),
         closed: std::borrow::Cow::Borrowed(">"),
+        item: std::borrow::Cow::Borrowed(""),
+    };
+
+    /// Tags after a token, in which each item of a list has a tag of its own.
+    static ITEMS: Nesting = Nesting {
+        python: false,
+        open: std::borrow::Cow::Borrowed("~<"),
+        opened: std::borrow::Cow::Borrowed(">"),
+        close: std::borrow::Cow::Borrowed("~</"),
+        closed: std::borrow::Cow::Borrowed(">"),
+        item: std::borrow::Cow::Borrowed("item"),
     };
 
     fn read(text: &str, schema: &serde_json::Value) -> Option<String> {
+        read_with(&TAGS, text, schema)
+    }
+
+    fn read_with(nesting: &Nesting, text: &str, schema: &serde_json::Value) -> Option<String> {
         let mut out = Vec::new();
         let references = References::of(schema);
-        object(text.as_bytes(), &TAGS, SchemaPlace::of(schema, &references), &mut out)
+        object(text.as_bytes(), nesting, SchemaPlace::of(schema, &references), &mut out)
             .then(|| String::from_utf8(out).expect("what is written is UTF-8"))
+    }
+
+    #[test]
+    fn items_may_have_a_tag_of_their_own() {
+        let schema = json!({"type": "object", "properties": {
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "grid": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+            "item": {"type": "string"},
+            "box": {"type": "object", "properties": {"item": {"type": "string"}}},
+            "none": {"type": "array"},
+        }});
+        for (text, expected) in [
+            ("~<tags>~<item>1~</item>~<item>x~</item>~</tags>", r#"{"tags": ["1", "x"]}"#),
+            ("~<tags>~<item>1~</item>~</tags>", r#"{"tags": ["1"]}"#),
+            ("~<other>~<item>1~</item>~<item>x~</item>~</other>", r#"{"other": [1, "x"]}"#),
+            (
+                "~<grid>~<item>~<item>1~</item>~</item>~<item>~<item>2~</item>~</item>~</grid>",
+                r#"{"grid": [[1], [2]]}"#,
+            ),
+            ("~<a>~<item>~<b>1~</b>~</item>~<item>~<b>2~</b>~</item>~</a>", r#"{"a": [{"b": 1}, {"b": 2}]}"#),
+            ("~<box>~<item>1~</item>~</box>", r#"{"box": {"item": "1"}}"#),
+            ("~<item>1~</item>~<x>2~</x>", r#"{"item": "1", "x": 2}"#),
+            ("~<none>~</none>", r#"{"none": []}"#),
+            ("~<tags>[\"1\"]~</tags>", r#"{"tags": ["1"]}"#),
+        ] {
+            assert_eq!(read_with(&ITEMS, text, &schema).as_deref(), Some(expected), "{text}");
+        }
+        let list = json!({"type": "array", "items": {"type": "string"}});
+        let text = "~<item>1~</item> ~<item>2~</item>";
+        assert_eq!(read_with(&ITEMS, text, &list).as_deref(), Some(r#"["1", "2"]"#));
+        assert_eq!(read_with(&ITEMS, "~<item>1~</item>~<other>2~</other>", &list), None);
     }
 
     #[test]

@@ -16,11 +16,15 @@ use crate::utf8::{Utf8Carry, lossy};
 /// | strings and others | held back only as long as it may still be one of the others |
 /// | unknown | as if every type were allowed; text in quotes is a JSON string |
 ///
+/// With [`allow_quotes`](Self::allow_quotes), a text that is one string in quotes is that string, whatever the schema says.
+///
 /// A value keeps its spelling, and white space around it is dropped. In a string all white space counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TaggedReader {
     types: Types,
     python: bool,
+    /// Whether a string may be in quotes.
+    quotes: bool,
     /// The opening quote was written. The rest of the text belongs to the string.
     in_text: bool,
     /// Whether the text may be tags that hold an object. Such text is held to its end.
@@ -76,6 +80,7 @@ impl TaggedReader {
     pub(crate) fn restart(&mut self, types: Types, python: bool) {
         self.types = types;
         self.python = python;
+        self.quotes = false;
         self.in_text = false;
         self.tag = Tag::No;
         self.held.clear();
@@ -96,6 +101,17 @@ impl TaggedReader {
         self.tag = Tag::Perhaps(first);
     }
 
+    /// A string may be in quotes. Such text is held to its end.
+    pub(crate) fn allow_quotes(&mut self) {
+        self.quotes = self.types.has_string();
+        self.literal.alive |= self.quotes;
+    }
+
+    /// Whether the text is a string, and its quotes are a part of it.
+    fn is_plain_text(&self) -> bool {
+        self.types == Types::STRING && !self.quotes
+    }
+
     /// The whole text, if it is held.
     pub(crate) fn held(&self) -> Option<&[u8]> {
         (!self.in_text).then_some(&self.held)
@@ -103,7 +119,7 @@ impl TaggedReader {
 
     /// There is text: appends the part of the JSON that is already certain.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
-        if self.types == Types::STRING && !self.in_text {
+        if self.is_plain_text() && !self.in_text {
             self.begin_text(out);
         }
     }
@@ -149,7 +165,7 @@ impl TaggedReader {
 
     /// The text is complete: appends the rest of the JSON.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
-        if !self.in_text && self.types != Types::STRING && self.finish_value(out) {
+        if !self.in_text && !self.is_plain_text() && self.finish_value(out) {
             return;
         }
         if !self.in_text {
@@ -217,7 +233,7 @@ impl TaggedReader {
             json.note(progress, text);
             let kind = json.reader.kind();
             json.alive &= !json.reader.malformed();
-            json.alive &= kind.is_none_or(|kind| !self.types.has_string() || admits(self.types, kind));
+            json.alive &= kind.is_none_or(|kind| !self.types.has_string() || admits(self.types, self.quotes, kind));
         }
         let literal = &mut self.literal;
         if literal.alive {
@@ -226,12 +242,16 @@ impl TaggedReader {
             literal.note(progress, text);
             literal.alive &= !literal.reader.malformed();
             let kind = kind_of(&self.translated);
-            literal.alive &= kind.is_none_or(|kind| admits(self.types, kind));
+            literal.alive &= kind.is_none_or(|kind| admits(self.types, self.quotes, kind));
         }
     }
 
     /// Writes the held text as JSON or as a literal, if it is one. Returns whether it was.
     fn finish_value(&mut self, out: &mut Vec<u8>) -> bool {
+        // A template without quotes writes nothing for an empty text. So an empty pair of quotes is a text of two characters.
+        if self.quotes && !self.types.is_unknown() && matches!(trim(&self.held), b"\"\"" | b"''") {
+            return false;
+        }
         self.consider_held();
         if self.json.alive && (self.json.done || self.json.reader.finish()) {
             let text = trim(&self.held);
@@ -267,7 +287,7 @@ impl TaggedReader {
 
     fn reads_python(&self) -> bool {
         let spelled_otherwise = Types::BOOLEAN | Types::NULL | Types::OBJECT | Types::ARRAY;
-        self.python || (!self.types.has_string() && self.types.intersects(spelled_otherwise))
+        self.python || self.quotes || (!self.types.has_string() && self.types.intersects(spelled_otherwise))
     }
 
     /// Reads the whole held text as a Python literal and appends its JSON.
@@ -284,7 +304,7 @@ impl TaggedReader {
     /// Whether complete JSON has one of the types that the schema allows.
     fn fits(&self, json: &[u8]) -> bool {
         let Some(kind) = kind_of(json) else { return false };
-        if !admits(self.types, kind) {
+        if !admits(self.types, self.quotes, kind) {
             return false;
         }
         let whole_only = kind == JsonKind::Number && !self.types.is_unknown() && !self.types.contains(Types::NUMBER);
@@ -309,11 +329,12 @@ impl TaggedReader {
     }
 }
 
-/// Whether JSON of this kind may be passed on unchanged, given the types that the schema allows.
-fn admits(types: Types, kind: JsonKind) -> bool {
+/// Whether JSON of this kind may be passed on unchanged, given the types that the schema allows and whether a string may be in
+/// quotes.
+fn admits(types: Types, quotes: bool, kind: JsonKind) -> bool {
     let wanted = match kind {
         // If a schema asks for a string, quotes around the text are part of the string.
-        JsonKind::String | JsonKind::Other => return types.is_unknown() && kind == JsonKind::String,
+        JsonKind::String | JsonKind::Other => return (types.is_unknown() || quotes) && kind == JsonKind::String,
         JsonKind::Object => Types::OBJECT,
         JsonKind::Array => Types::ARRAY,
         JsonKind::Number => Types::NUMBER,

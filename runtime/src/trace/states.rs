@@ -130,6 +130,9 @@ fn does(action: &Action) -> Option<String> {
         Action::StartSplit => "announce the call, if its name and that of an argument are one word".to_owned(),
         Action::Id => "take the id".to_owned(),
         Action::Argument(ArgumentKind::BySchema { .. }) => "begin an argument, typed by the schema".to_owned(),
+        Action::Argument(ArgumentKind::Quotable { .. }) => {
+            "begin an argument, typed by the schema, perhaps in quotes".to_owned()
+        }
         Action::Argument(ArgumentKind::Text) => "begin an argument that is a string".to_owned(),
         Action::Argument(ArgumentKind::Other { .. }) => "begin an argument that is no string".to_owned(),
         Action::Argument(ArgumentKind::Literal | ArgumentKind::TightLiteral) => {

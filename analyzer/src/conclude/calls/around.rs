@@ -1,6 +1,6 @@
 //! The body of a turn with calls, and the markers around one call and around all calls of a turn (T1 and T2).
 
-use unjinja_spec::{ContentMode, Reasoning, Tools};
+use unjinja_spec::{CallIdPosition, ContentMode, Reasoning, Tools};
 
 use super::super::answer::without_empty_reasoning;
 use super::super::frame::Frame;
@@ -21,6 +21,11 @@ pub(super) struct Bodies {
 }
 
 impl Bodies {
+    /// The bodies with a mark in place of each name that is written again.
+    pub(super) fn with_repeated_names(self) -> Self {
+        Self { one: self.one.with_repeated_names(), two: self.two.map(|two| two.with_repeated_names()), ..self }
+    }
+
     pub(super) fn of(calls: &CallTurns, frame: &Frame) -> Self {
         let one = body(&calls.one, frame);
         let two = calls.two.as_ref().map(|turn| body(turn, frame));
@@ -42,8 +47,12 @@ pub(super) fn body(turn: &LabelledTurn, frame: &Frame) -> LabelledTurn {
     let mut rest = without_empty_reasoning(after_start, &frame.reasoning);
     // The markers of the answer may be there without an answer, or around the calls too.
     let (open, close) = (frame.content.start.trim(), frame.content.end.trim());
+    // A marker that ends in a word may be the beginning of another one.
+    let after_open = &frame.content.start[frame.content.start.trim_end().len()..];
     if !open.is_empty()
         && let Some(inside) = rest.trim_start().strip_prefix(open)
+        && (!open.ends_with(char::is_alphanumeric)
+            || after_open.chars().next().is_none_or(|space| inside.starts_with(space)))
     {
         let inside = inside.trim_start();
         rest = if close.is_empty() { inside } else { inside.strip_prefix(close).unwrap_or(inside) };
@@ -151,8 +160,12 @@ impl Around {
             tools.section_start.insert_str(0, lead);
             return tools;
         }
-        let opener =
-            if tools.per_call_start.is_empty() { &mut tools.function.name_prefix } else { &mut tools.per_call_start };
+        let id_is_first = tools.call_id.position == CallIdPosition::PreFuncName && !tools.call_id.prefix.is_empty();
+        let opener = match tools.per_call_start.is_empty() {
+            true if id_is_first => &mut tools.call_id.prefix,
+            true => &mut tools.function.name_prefix,
+            false => &mut tools.per_call_start,
+        };
         if !opener.is_empty() {
             opener.insert_str(0, lead);
             // The opener of the second call begins with it too.
@@ -177,14 +190,16 @@ pub(super) fn counted<'t>(first: &'t str, second: &str) -> Option<(&'t str, &'t 
 }
 
 /// Splits the text before a name into the opener of the call and the prefix of the name. The prefix is an unfinished
-/// tag, or what follows the first of several tags. What opens each message of the turn is not split.
-pub(super) fn split_prefix<'t>(text: &'t str, prompted_header: &str) -> (&'t str, &'t str) {
+/// tag, or what follows the first of several tags. What opens each message of the turn is not split, and neither is a token that
+/// is before every tag of a call from the tag.
+pub(super) fn split_prefix<'t>(text: &'t str, prompted_header: &str, before_tags: &str) -> (&'t str, &'t str) {
     if !prompted_header.trim().is_empty() && text.trim() == prompted_header.trim() {
         return (text, "");
     }
     if let Some(open) = text.rfind('<')
         && !text[open..].contains('>')
     {
+        let open = open - if text[..open].ends_with(before_tags) { before_tags.len() } else { 0 };
         // White space before a tag belongs to it.
         return text.split_at(if text[..open].trim().is_empty() { 0 } else { open });
     }
@@ -197,10 +212,16 @@ pub(super) fn split_prefix<'t>(text: &'t str, prompted_header: &str) -> (&'t str
     text.split_at(text.len())
 }
 
-/// Splits the text after a call into what closes the name's tag and what closes the call.
-pub(super) fn split_close<'a>(prefix: &str, text: &'a str) -> (&'a str, &'a str) {
-    let first = if prefix.contains('<') { text::tags(text).into_iter().next() } else { None };
-    match first.and_then(|tag| Some(text.find(tag)? + tag.len())) {
+/// Splits the text after a call into what closes the name's tag and what closes the call. `before_tags` is a token that is before
+/// every tag of a call.
+pub(super) fn split_close<'a>(prefix: &str, text: &'a str, before_tags: &str) -> (&'a str, &'a str) {
+    let from = match text.find(before_tags) {
+        Some(at) if text[..at].trim().is_empty() => at + before_tags.len(),
+        _ => 0,
+    };
+    let rest = &text[from..];
+    let first = if prefix.contains('<') { text::tags(rest).into_iter().next() } else { None };
+    match first.and_then(|tag| Some(from + rest.find(tag)? + tag.len())) {
         Some(end) => text.split_at(end),
         None => ("", text),
     }
@@ -229,9 +250,10 @@ pub(crate) fn frame_with_calls(calls: &CallTurns, frame: &Frame, tools: &Tools) 
     let before = turn.text[..content.start].strip_prefix(frame.start.as_str())?;
     let before = without_empty_reasoning(before, &frame.reasoning);
     let openers = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
-    let opener = openers.into_iter().map(|marker| marker.trim()).find(|marker| !marker.is_empty())?;
-    let after = &turn.text[content.end..];
-    let after = &after[..after.find(opener)?];
+    let opener = openers.into_iter().find(|marker| !marker.trim().is_empty())?;
+    let call = turn.holes.iter().map(|hole| hole.range.start).find(|start| *start >= content.end)?;
+    let after = &turn.text[content.end..call];
+    let after = &after[..after.rfind(opener.as_str()).or_else(|| after.rfind(opener.trim()))?];
     let known = before.trim() == frame.content.start.trim() && after.trim() == frame.content.end.trim();
     // Some templates write such an answer like reasoning.
     let is_reasoning = before.trim() == frame.reasoning.start.trim();

@@ -57,9 +57,19 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     let one = &bodies.one;
     let Some(first) = CallRanges::of(one, 0, 0) else { return Ok(None) };
     let mut tools = Tools { format: ToolFormat::TagWithJson, uses_python_dicts: first.python, ..Tools::default() };
+    // What repeats the name belongs to the function, on both sides of the arguments.
+    let after_name = first.name.end + text::end_of_repeated_name(first.inner(one));
+    let name_again = &one.text[first.name.end..after_name];
+    let after_close = first.arguments.end + text::end_of_repeated_name(&one.text[first.arguments.end..]);
+    let again = &one.text[first.arguments.end..after_close];
+    // Where the closer that repeats the name ends, after a call.
+    let after_call = |turn: &LabelledTurn, call: &CallRanges| {
+        let again = again.replace(&one.text[first.name.clone()], &turn.text[call.name.clone()]);
+        call.arguments.end + if turn.text[call.arguments.end..].starts_with(&again) { again.len() } else { 0 }
+    };
     let open = WithId::of(one, 0..first.name.start, 0);
-    let inner = WithId::of(one, first.name.end..first.arguments.start, 0);
-    let close = WithId::of(one, first.arguments.end..one.text.len(), 0);
+    let inner = WithId::of(one, after_name..first.arguments.start, 0);
+    let close = WithId::of(one, after_close..one.text.len(), 0);
     // The text between two calls, without the ids in it; and the text between name and arguments of the second call.
     let mut pair = None;
     if let Some(two) = &bodies.two {
@@ -71,20 +81,31 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
         pair = Some((two, left, right));
     }
     let middle = |number: usize| {
-        pair.as_ref().map(|(two, left, right)| WithId::of(two, left.arguments.end..right.name.start, number))
+        pair.as_ref().map(|(two, left, right)| {
+            let from = after_call(two, left).min(right.name.start);
+            WithId::of(two, from..right.name.start, number)
+        })
     };
-    let second_inner = pair.as_ref().map(|(two, _, right)| right.inner(two));
+    let second_inner = pair.as_ref().map(|(two, _, right)| {
+        let inner = right.inner(two);
+        inner.strip_prefix(name_again).unwrap_or(inner)
+    });
     let mut inside = inner.text;
+    // The beginning of the name's tag, if the id comes before the name.
+    let mut id_to_name = "";
     let (mut opener, mut between) = (open.text, middle(0).map(|middle| middle.text));
-    let mut closer =
-        pair.as_ref().map_or(close.text, |(two, _, right)| longer_close(close.text, &two.text[right.arguments.end..]));
+    let mut closer = pair
+        .as_ref()
+        .map_or(close.text, |(two, _, right)| longer_close(close.text, &two.text[after_call(two, right)..]));
     if let Some((before, after)) = inner.around() {
         let (prefix, suffix) = (before.to_owned(), after.to_owned());
         tools.call_id = CallId { position: CallIdPosition::BetweenFuncAndArgs, prefix, suffix };
         inside = "";
     } else if let Some((before, after)) = open.around() {
         let cut = last_tag_start(before);
-        let (prefix, suffix) = (before[cut..].to_owned(), after.to_owned());
+        let unfinished = after.rfind('<').filter(|open| !after[*open..].contains('>')).unwrap_or(after.len());
+        id_to_name = &after[unfinished..];
+        let (prefix, suffix) = (before[cut..].to_owned(), after[..unfinished].to_owned());
         tools.call_id = CallId { position: CallIdPosition::PreFuncName, prefix, suffix };
         opener = &before[..cut];
         if let Some((before, _)) = middle(1).and_then(|middle| middle.around()) {
@@ -103,7 +124,8 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
             let expected = "the same text between name and arguments in both calls, or a number that counts the calls";
             return gap(Experiment::T3, expected, format!("{inside:?} in the first call, {second:?} in the second"));
         };
-        let label = &opener[last_break(opener)..];
+        // The beginning of a tag is no part of an id.
+        let label = Some(&opener[last_break(opener)..]).filter(|label| !label.contains('<')).unwrap_or("");
         opener = &opener[..opener.len() - label.len()];
         between = between.map(|text| text.strip_suffix(label).unwrap_or(text));
         if label.is_empty() && suffix.contains(['"', '\'', '<', '>', '[', ']', ' ']) {
@@ -120,24 +142,26 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     let around = Around::split(opener, between, closer, &bodies.turn_end);
     // The prefix of an id before the name already precedes the name.
     let (start, prefix) = match tools.call_id.position {
-        CallIdPosition::PreFuncName => (around.per_call_start.as_str(), ""),
-        _ => split_prefix(&around.per_call_start, &bodies.prompted_header),
+        CallIdPosition::PreFuncName => (around.per_call_start.as_str(), id_to_name),
+        _ => split_prefix(&around.per_call_start, &bodies.prompted_header, ""),
     };
     let mut function = Function { name_prefix: prefix.to_owned(), ..Function::default() };
     let cut = match (tools.call_id.position, text::tags(inside).as_slice()) {
+        _ if !name_again.is_empty() => 0,
         (CallIdPosition::None | CallIdPosition::InName, [first, _, ..]) => {
             inside.find(first).map_or(inside.len(), |at| at + first.len())
         }
         _ => inside.len(),
     };
-    function.name_suffix = inside[..cut].to_owned();
+    function.name_suffix = [name_again, &inside[..cut]].concat();
     tools.arguments.start = inside[cut..].to_owned();
     // If the id comes after the arguments, everything after it closes the call.
     let (end, call_end) = match tools.call_id.position {
         CallIdPosition::PostArgs => ("", around.per_call_end.as_str()),
-        _ => split_close(prefix, &around.per_call_end),
+        _ if !again.is_empty() => ("", around.per_call_end.as_str()),
+        _ => split_close(prefix, &around.per_call_end, ""),
     };
-    function.close = end.to_owned();
+    function.close = [&one.text[first.arguments.end..after_close], end].concat();
     tools.function = function;
     let around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around.clone() };
     Ok(Some(around.apply(tools, &bodies.lead)))

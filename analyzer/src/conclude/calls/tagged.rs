@@ -87,7 +87,7 @@ fn type_word(before_string: &str, before_number: &str) -> Option<(String, String
 }
 
 pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<Tools, Gap> {
-    let of = |turn: &Option<LabelledTurn>| turn.as_ref().map(|turn| body(turn, frame));
+    let of = |turn: &Option<LabelledTurn>| turn.as_ref().map(|turn| body(turn, frame).with_repeated_names());
     let one = &bodies.one;
     let Some(name) = one.first(MessagePart::Name(0)) else {
         return gap(Experiment::T3, "the function's name", quoted(&one.text));
@@ -129,11 +129,16 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         "" if !head[head.len() - prefix_length..].trim().is_empty() => prefix_length,
         _ => prefix_length.min(shorter),
     };
+    let literal = encoding.quote.is_some();
+    let prefix_length = match none.filter(|_| !literal) {
+        Some(none) => whole_prefix(head, step, tail, none, prefix_length).unwrap_or(prefix_length),
+        None => prefix_length,
+    };
     let name_prefix = &step[step.len() - prefix_length..];
     let rest = &step[..step.len() - prefix_length];
-    let literal = encoding.quote.is_some();
     let mut suffix_length = if literal { 0 } else { text::common_prefix(rest, tail) };
     // White space that is there without arguments, too, does not belong to a value.
+    let belongs_to_name = belongs_to_name.min(head.len() - prefix_length);
     let closers = none.map_or(0, |none| text::common_suffix(tail, &none[belongs_to_name..]));
     let before_closers = tail.len() - closers;
     if before_closers < suffix_length && tail[before_closers..suffix_length].trim().is_empty() {
@@ -153,6 +158,7 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         }
         None => head_rest.len(),
     };
+    let name_suffix_length = name_suffix_length.max(text::end_of_repeated_name(head_rest));
     let (name_suffix, arguments_start) = head_rest.split_at(name_suffix_length);
     let after_values = &tail[suffix_length..];
     // Two calls.
@@ -172,20 +178,27 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         middle = Some(text.strip_prefix(value_suffix).unwrap_or(text));
     }
     let around = Around::split(open, middle, after_values, &bodies.turn_end);
-    let (start, prefix) = split_prefix(&around.per_call_start, &bodies.prompted_header);
+    // A token before every tag: before an argument's name, and before what closes the call.
+    let before_tags = name_prefix.rfind('<').map_or("", |open| name_prefix[..open].trim());
+    let is_before_all = !before_tags.is_empty() && after_values.trim_start().starts_with(before_tags);
+    let before_tags = if is_before_all { before_tags } else { "" };
+    let (start, prefix) = split_prefix(&around.per_call_start, &bodies.prompted_header, before_tags);
     let bracket = name_suffix
         .trim_end()
         .chars()
         .last()
         .map(closing)
         .filter(|closing| !closing.is_empty() && around.per_call_end.trim_start().starts_with(closing));
-    let (close, call_end) = if literal || bracket.is_some() {
+    let named_close = text::end_of_repeated_name(&around.per_call_end);
+    let (close, call_end) = if named_close > 0 {
+        around.per_call_end.split_at(named_close)
+    } else if literal || bracket.is_some() {
         // The bracket that the name opened is closed first.
         let end = &around.per_call_end;
         let bracket = end.trim_start().chars().next().map_or(0, char::len_utf8);
         end.split_at(end.len() - end.trim_start().len() + bracket)
     } else {
-        split_close(prefix, &around.per_call_end)
+        split_close(prefix, &around.per_call_end, before_tags)
     };
     // The text between name and value: the end of the name and the beginning of the value.
     let (argument_suffix, value_prefix) = if literal { (between, "") } else { split_between(between) };
@@ -215,7 +228,8 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     if let Some(again) = &alone.again {
         arguments.close_prefix = one.text[alone.value.end..again.start].to_owned();
         arguments.close_suffix = std::mem::take(&mut arguments.value_suffix);
-        arguments.nested = writes_nested(calls);
+        arguments.nested = writes_nested(calls, &arguments);
+        arguments.item = item_of(calls, &arguments).filter(|_| arguments.nested).unwrap_or_default();
     }
     let (mut name_suffix, mut id) = (name_suffix.to_owned(), CallId::default());
     if let Some((prefix, suffix)) = call_id.filter(|(prefix, _)| name_suffix.starts_with(prefix)) {
@@ -255,11 +269,45 @@ fn closing(open: char) -> &'static str {
     }
 }
 
+/// T6: the text before an argument's name, if a token of it begins what closes the call, too. Then a call without arguments is the
+/// same call without what comes from the first such text to the end of the last argument.
+fn whole_prefix(head: &str, step: &str, tail: &str, none: &str, length: usize) -> Option<usize> {
+    let longest = text::common_suffix(head, step);
+    // The end of a tag belongs to what is before it.
+    let shared = &head[head.len() - longest..];
+    let end_of_tag = shared.find('>').filter(|at| !shared[..*at].contains('<'));
+    let longest = longest - end_of_tag.map_or(0, |at| at + 1);
+    let more = &head[head.len().checked_sub(longest)?..head.len() - length.min(longest)];
+    let value_suffix = text::common_prefix(&step[..step.len() - longest], tail);
+    let is_same = none == [&head[..head.len() - longest], &tail[value_suffix..]].concat();
+    (is_same && !more.trim().is_empty()).then_some(longest)
+}
+
 /// ValueTypes: whether the members of an object are written as tags.
-fn writes_nested(calls: &CallTurns) -> bool {
-    let s = &SENTINELS;
-    let member = format!("<{0}>{1}</{0}>", s.arguments[1], s.values[1]);
-    calls.others.iter().any(|(kind, turn)| *kind == "object" && turn.text.contains(&member))
+fn writes_nested(calls: &CallTurns, arguments: &Arguments) -> bool {
+    let member = element(arguments, SENTINELS.arguments[1]);
+    calls.others.iter().any(|(kind, turn)| *kind == "object" && without_space(&turn.text).contains(&member))
+}
+
+/// ValueTypes: the name of the tag around an item of a list; `None` if a list repeats the tag of its argument.
+fn item_of(calls: &CallTurns, arguments: &Arguments) -> Option<String> {
+    let (_, turn) = calls.others.iter().find(|(kind, _)| *kind == "array")?;
+    let turn = without_space(&turn.text);
+    let (prefix, suffix) = (without_space(&arguments.name_prefix), without_space(&arguments.name_suffix));
+    let opener = [&prefix, SENTINELS.arguments[0], &suffix, &prefix].concat();
+    let rest = &turn[turn.find(&opener)? + opener.len()..];
+    let name = &rest[..rest.find(&suffix)?];
+    turn.contains(&element(arguments, name)).then(|| name.to_owned())
+}
+
+/// A value in a tag of this name, without white space: a line break may belong to the tag or to what comes next.
+fn element(arguments: &Arguments, name: &str) -> String {
+    let Arguments { name_prefix, name_suffix, close_prefix, close_suffix, .. } = arguments;
+    without_space(&[name_prefix, name, name_suffix, SENTINELS.values[1], close_prefix, name, close_suffix].concat())
+}
+
+fn without_space(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 /// The length of the unfinished tag that both texts end with; 0 if they end in different ones.
