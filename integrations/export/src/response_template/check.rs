@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use unjinja_analyzer::{Verification, render_calls};
 use unjinja_render::Template;
 use unjinja_runtime::{Message, ToolCall};
-use unjinja_spec::{ContentMode, FormatSpec, MarkerText};
+use unjinja_spec::{ContentMode, FormatSpec, MarkerText, REPEATED_NAME};
 
 use super::dialect::Dialect;
 use super::error::ReadError;
@@ -216,7 +216,8 @@ impl Probes<'_> {
             add(FindingKind::CutCall, format!("{head}{before}{cut}"), with_text(BEFORE.to_owned(), Vec::new()));
         }
         let reasoning = &self.spec.reasoning;
-        if reasoning.ended_by_call && !reasoning.start.trim().is_empty() && !has_headers {
+        let ended_by_call = reasoning.ended_by_call || reasoning.end.trim().is_empty();
+        if ended_by_call && !reasoning.start.trim().is_empty() && !has_headers {
             let output = format!("{}I must look it up.{call}", reasoning.start);
             let mut written = with_text(String::new(), one());
             written.reasoning_content = "I must look it up.".to_owned();
@@ -246,6 +247,7 @@ impl Probes<'_> {
         let tools = &self.spec.tools;
         let closers = [&tools.arguments.value_suffix, &tools.function.close, &tools.per_call_end, &tools.section_end];
         let closers = closers.into_iter().map(|text| MarkerText::new(text).core).filter(|core| !core.is_empty());
+        let closers = closers.map(|core| core.replace(REPEATED_NAME, NAME));
         let hard = closers.map(|closer| (FindingKind::CloserInValue, json!({"text": format!("print({closer:?})")})));
         let code = json!({"code": "    indented\n\n"});
         let mut findings: Vec<Finding> = Vec::new();

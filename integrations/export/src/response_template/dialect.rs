@@ -112,6 +112,12 @@ impl Dialect {
         self != Dialect::Vllm
     }
 
+    /// Whether the pattern of a marker may ask for the text of one of its groups once more. vLLM's reader in Rust has no such
+    /// patterns.
+    pub(crate) fn has_references(self) -> bool {
+        self != Dialect::Vllm
+    }
+
     /// Whether a call without its closing marker at the end of the output is dropped.
     pub(crate) fn drops_open_calls(self) -> bool {
         self == Dialect::Sglang

@@ -184,7 +184,11 @@ fn markers(template: &Json) -> Vec<String> {
         for text in json.as_str().into_iter().chain(json.as_array().into_iter().flatten().filter_map(Json::as_str)) {
             for part in text.split('|').flat_map(|part| part.split("\\s*")) {
                 let plain: String = part.replace("\\n?", "\n").replace("(?P<name>", "").replace("\\|", "|");
-                let plain = plain.replace("\\w+", "f").replace("[^>\\n]+", "f").replace("[\\w.]+", "g.x");
+                let plain = plain
+                    .replace("(?P=name)", "f")
+                    .replace("\\w+", "f")
+                    .replace("[^>\\n]+", "f")
+                    .replace("[\\w.]+", "g.x");
                 let plain: String = plain.chars().filter(|char| !"\\()?+*^$".contains(*char)).collect();
                 all.insert(plain);
             }

@@ -1,7 +1,7 @@
 //! The field `tool_calls` of a response template: what opens a region, what closes it, and how its text becomes a call.
 
 use serde_json::{Map, Value as Json, json};
-use unjinja_spec::{Arguments, CallIdPosition, ContentMode, FormatSpec, MarkerText, ToolFormat};
+use unjinja_spec::{Arguments, CallIdPosition, ContentMode, FormatSpec, MarkerText, REPEATED_NAME, ToolFormat};
 
 use super::super::dialect::Dialect;
 use super::loss::LossKind;
@@ -11,6 +11,11 @@ use super::mark::{self, Mark, escaped, loose, pattern_of};
 const NO_NAME: &str = r#"[^\s<>"'{}()\[\]=|]"#;
 /// The characters of an id.
 const ID: &str = r"[\w.:-]+";
+
+/// The pattern of any function's name.
+fn any_name() -> String {
+    format!("{NO_NAME}+")
+}
 
 /// The field, and what it cannot express.
 pub(crate) struct Calls {
@@ -89,13 +94,13 @@ impl Maker<'_> {
     fn close(&self, close: &str, next_call: &str, last: &str) -> Option<Mark> {
         let tools = &self.spec.tools;
         let (separator, section_end) = (tools.separator.as_str(), tools.section_end.as_str());
-        let last = if self.dialect.has_look_behind() { last } else { "" };
+        let last = if self.dialect.has_look_behind() || self.closes_like_others() { last } else { "" };
         if !MarkerText::new(close).is_layout() {
             let is_tagged = !MarkerText::new(section_end).tags().is_empty();
             let tail = if is_tagged { String::new() } else { optional(section_end) };
             return Some(match last.is_empty() && tail.is_empty() {
-                true => mark::mark_of(close, self.dialect),
-                false => Mark::Pattern(format!("{last}{}{tail}", pattern_of(close, self.dialect))),
+                true => self.closer(close),
+                false => Mark::Pattern(format!("{last}{}{tail}", self.closer(close).pattern())),
             });
         }
         let mut choices: Vec<String> = Vec::new();
@@ -108,10 +113,43 @@ impl Maker<'_> {
         }
         choices.extend(self.ends.iter().map(|end| format!("\\s*{}", escaped(end))));
         if self.dialect.drops_open_calls() {
-            let last = if last.is_empty() { &ends_with(&tools.arguments.value_suffix) } else { last };
+            let last =
+                if last.is_empty() { &ends_with(&[MarkerText::new(&tools.arguments.value_suffix).core]) } else { last };
             choices.push(format!("{last}\\s*$"));
         }
         (!choices.is_empty()).then(|| Mark::Pattern(choices.join("|")))
+    }
+
+    /// A marker after the arguments of a call. Where it repeats the function's name, any name is accepted: a pattern cannot refer
+    /// to what the pattern of another marker has matched.
+    fn closer(&self, text: &str) -> Mark {
+        mark::mark_with_name(text, &any_name(), self.dialect)
+    }
+
+    /// Whether the marker after a call differs from other closing tags only in the function's name, as `</${name}>` does.
+    fn closes_like_others(&self) -> bool {
+        let tools = &self.spec.tools;
+        let of_values =
+            [&tools.arguments.value_suffix, &tools.arguments.close_prefix].map(|text| MarkerText::new(text).core);
+        let close = MarkerText::new(&tools.function.close).core.split_once(REPEATED_NAME);
+        close.is_some_and(|(close, _)| {
+            !close.contains(char::is_alphanumeric) || of_values.iter().any(|text| text.starts_with(close))
+        })
+    }
+
+    /// The loss where the marker after a call repeats the function's name.
+    fn repeated_name(&self) -> Option<LossKind> {
+        self.spec.tools.function.close.contains(REPEATED_NAME).then_some(LossKind::RepeatedName)
+    }
+
+    /// The pattern of a name and what follows it. Where nothing but the name announces a call, as in `<f>{}</f>`, the tag is not a
+    /// closing one, and arguments follow, which begin with a match of `first`.
+    fn announced(&self, start: &str, hole: String, first: &str) -> String {
+        let close = self.spec.tools.function.close.split_once(REPEATED_NAME);
+        let Some((close, _)) = close.filter(|_| !start.contains(char::is_alphanumeric)) else { return hole };
+        let no_closer = MarkerText::new(close).core.strip_prefix(MarkerText::new(start).core).unwrap_or_default();
+        let no_closer = if no_closer.is_empty() { String::new() } else { format!("(?!{})", escaped(no_closer)) };
+        format!(r"{no_closer}{hole}(?=\s*{first})")
     }
 
     /// Name and arguments are members of one JSON object.
@@ -126,6 +164,7 @@ impl Maker<'_> {
             return self.array(&name, &arguments);
         }
         let mut losses = Vec::from_iter(tools.uses_python_dicts.then_some(LossKind::PythonValues));
+        losses.extend(self.repeated_name());
         let is_plain = inner.is_empty() && tools.name_field == "name" && tools.args_field == "arguments";
         let has_ids = !tools.id_field.is_empty() || !tools.gen_id_field.is_empty();
         let transform = match is_plain && !has_ids {
@@ -136,7 +175,10 @@ impl Maker<'_> {
         let hole = match tools.function.name_prefix.is_empty() && tools.function.name_suffix.is_empty() {
             true => String::new(),
             // A name before the object as well as in it.
-            false => format!("{NO_NAME}+?{}", pattern_of(&tools.function.name_suffix, self.dialect)),
+            false => {
+                let suffix = mark::pattern_with_name(&tools.function.name_suffix, &any_name(), self.dialect);
+                format!("{NO_NAME}+?{suffix}")
+            }
         };
         let close = format!("{}{}", tools.function.close, tools.per_call_end);
         let is_marked = !MarkerText::new(&before).is_layout() || !MarkerText::new(&tools.section_start).is_layout();
@@ -208,7 +250,8 @@ impl Maker<'_> {
         let id = &tools.call_id;
         let mut start = format!("{}{}", tools.per_call_start, tools.function.name_prefix);
         let suffix = tools.function.name_suffix.as_str();
-        let rest = |text: &str| pattern_of(text, self.dialect);
+        let again = if self.dialect.has_references() { "(?P=name)".to_owned() } else { any_name() };
+        let rest = |text: &str| mark::pattern_with_name(text, &again, self.dialect);
         let mut hole = self.no_answer(&start);
         match id.position {
             CallIdPosition::InName => {
@@ -271,22 +314,21 @@ impl Maker<'_> {
         let header = &self.spec.content.header;
         if !header.recipient.is_empty() {
             let region = self.by_header();
-            return Calls { field: Some(region.field(content)), losses: Vec::new() };
+            return Calls { field: Some(region.field(content)), losses: Vec::from_iter(self.repeated_name()) };
         }
         let (start, hole) = self.to_name(&tools.arguments.start);
+        let hole = self.announced(&start, hole, r"\{");
         let mut close = self.after_arguments();
         let mut region = self.region(&start, &hole, &close, r"(?<=\})");
         if tools.call_id.position == CallIdPosition::PostArgs {
             close = format!("{}{}", tools.function.close, tools.per_call_end);
             let id = format!("{}{ID}", pattern_of(&tools.call_id.prefix, self.dialect));
-            let rest = pattern_of(&format!("{}{close}", tools.call_id.suffix), self.dialect);
+            let rest = self.closer(&format!("{}{close}", tools.call_id.suffix)).pattern();
             region.close = Some(Mark::Pattern(format!("{id}{rest}")));
         }
         let is_unmarked = MarkerText::new(&start).is_layout() && self.spec.capabilities.parallel_tool_calls;
-        Calls {
-            field: Some(region.field(content)),
-            losses: is_unmarked.then_some(LossKind::UnmarkedCalls).into_iter().collect(),
-        }
+        let losses = is_unmarked.then_some(LossKind::UnmarkedCalls).into_iter().chain(self.repeated_name()).collect();
+        Calls { field: Some(region.field(content)), losses }
     }
 
     /// A call that is announced by the recipient in a message's header, whose parts come in several orders.
@@ -302,8 +344,7 @@ impl Maker<'_> {
         let types: Vec<String> = header.types.iter().map(|text| escaped(text)).collect();
         let types = if types.is_empty() { String::new() } else { format!(r"\s*(?:{})?\s*", types.join("|")) };
         let open = format!("{before}{name}(?:{channel})?{types}{}", escaped(&header.end));
-        let close = mark::mark_of(&self.after_arguments(), self.dialect);
-        Region { open: Mark::Pattern(open), close: Some(close) }
+        Region { open: Mark::Pattern(open), close: Some(self.closer(&self.after_arguments())) }
     }
 
     /// A name between markers, and a tag for each argument.
@@ -312,8 +353,18 @@ impl Maker<'_> {
         let mut losses = Vec::new();
         losses.extend(tools.uses_python_dicts.then_some(LossKind::PythonValues));
         losses.extend(tools.arguments.nested.then_some(LossKind::NestedTags));
+        losses.extend(self.repeated_name());
         let (start, hole) = self.to_name(&tools.arguments.start);
-        let region = self.region(&start, &hole, &self.after_arguments(), "");
+        let close = tools.function.close.split(REPEATED_NAME).next().unwrap_or_default();
+        let first = [&tools.arguments.name_prefix, close].map(|text| escaped(MarkerText::new(text).core)).join("|");
+        let hole = self.announced(&start, hole, &format!("(?:{first})"));
+        // Where the closing tags of arguments are similar, that of the call follows a marker, and theirs follow values.
+        let before = [
+            format!("{}{}", tools.function.name_suffix, tools.arguments.start),
+            format!("{}{}", tools.arguments.value_suffix, tools.arguments.close_suffix),
+        ];
+        let last = if self.closes_like_others() { ends_with(&[&before[0], &before[1]]) } else { String::new() };
+        let region = self.region(&start, &hole, &self.after_arguments(), &last);
         let args = json!({"tag_pattern": self.tag(&tools.arguments)});
         let content = json!({
             "content": "xml-inline", "content_args": args, "repeats": true, "transform": function("{name}", "{content}"),
@@ -460,6 +511,13 @@ pub(crate) fn after_calls(spec: &FormatSpec) -> impl Iterator<Item = &str> {
     texts.into_iter().filter(move |text| is_closed && !MarkerText::new(text).tags().is_empty())
 }
 
+/// The pattern of what opens a field, without names.
+pub(crate) fn opener(field: &Map<String, Json>) -> Option<String> {
+    let text = |key: &str| field.get(key).and_then(Json::as_str);
+    let unnamed = |pattern: &str| pattern.replace("(?P<name>", "(?:").replace("(?P=name)", &any_name());
+    text("open_pattern").map(unnamed).or_else(|| text("open").map(escaped))
+}
+
 /// A marker that may be missing, with white space around it.
 fn optional(text: &str) -> String {
     let marker = MarkerText::new(text);
@@ -476,11 +534,12 @@ fn optional(text: &str) -> String {
 pub(crate) fn sample(spec: &FormatSpec) -> (String, &'static str) {
     let tools = &spec.tools;
     let (function, arguments) = (&tools.function, &tools.arguments);
+    let name = "set_rules";
     let call = [
         &tools.section_start,
         &tools.per_call_start,
         &function.name_prefix,
-        "set_rules",
+        name,
         &function.name_suffix,
         &arguments.start,
         &arguments.name_prefix,
@@ -492,13 +551,19 @@ pub(crate) fn sample(spec: &FormatSpec) -> (String, &'static str) {
         &tools.per_call_end,
         &tools.section_end,
     ];
-    (call.concat(), r#"{"values": [true, null]}"#)
+    (call.concat().replace(REPEATED_NAME, name), r#"{"values": [true, null]}"#)
 }
 
-/// A condition that the text before ends with the last character of a marker.
-fn ends_with(marker: &str) -> String {
-    let last = MarkerText::new(marker).core.chars().next_back();
-    last.map_or_else(String::new, |last| format!("(?<={})", escaped(&last.to_string())))
+/// A condition that the text before ends with the last character of one of some markers, or with the white space after it.
+fn ends_with(markers: &[&str]) -> String {
+    let mut last: Vec<String> = Vec::new();
+    for marker in markers.iter().map(|text| MarkerText::new(text)) {
+        last.extend(marker.core.chars().next_back().map(|char| escaped(&char.to_string())));
+        last.extend((!marker.after.is_empty()).then(|| "\\s".to_owned()));
+    }
+    last.sort();
+    last.dedup();
+    if last.is_empty() { String::new() } else { format!("(?<={})", last.join("|")) }
 }
 
 /// The transform that all readers want.

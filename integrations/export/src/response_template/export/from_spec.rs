@@ -21,15 +21,13 @@ pub(crate) fn draft(spec: &FormatSpec, dialect: Dialect) -> Draft {
     let mut losses = Vec::new();
     let mut fields = Map::new();
     let ends = ends(spec);
-    if let Some(field) = reasoning(spec, dialect, &mut losses) {
+    let calls = calls::field(spec, dialect, &ends);
+    let (calls, of_calls) = calls.map_or((None, Vec::new()), |calls| (calls.field, calls.losses));
+    if let Some(field) = reasoning(spec, dialect, &ends, calls.as_ref(), &mut losses) {
         fields.insert(dialect.reasoning_field().to_owned(), Json::Object(field));
     }
-    if let Some(calls) = calls::field(spec, dialect, &ends) {
-        losses.extend(calls.losses);
-        if let Some(field) = calls.field {
-            fields.insert("tool_calls".to_owned(), Json::Object(field));
-        }
-    }
+    losses.extend(of_calls);
+    fields.extend(calls.map(|field| ("tool_calls".to_owned(), Json::Object(field))));
     fields.insert("content".to_owned(), Json::Object(content(spec, dialect, &ends)));
     if !spec.content.label.trim().is_empty() {
         losses.push(LossKind::Label);
@@ -91,10 +89,20 @@ pub(crate) fn ends(spec: &FormatSpec) -> Vec<String> {
     ends
 }
 
-/// The field of reasoning.
-fn reasoning(spec: &FormatSpec, dialect: Dialect, losses: &mut Vec<LossKind>) -> Option<Map<String, Json>> {
+/// The field of reasoning. Without a marker at its end, it ends where the next part of the turn begins.
+fn reasoning(
+    spec: &FormatSpec,
+    dialect: Dialect,
+    ends: &[String],
+    calls: Option<&Map<String, Json>>,
+    losses: &mut Vec<LossKind>,
+) -> Option<Map<String, Json>> {
     let reasoning = &spec.reasoning;
-    if reasoning.mode == ReasoningMode::None || MarkerText::new(&reasoning.end).is_layout() {
+    let is_open = MarkerText::new(&reasoning.end).is_layout();
+    let is_marked = |text: &str| !MarkerText::new(text).is_layout();
+    if reasoning.mode == ReasoningMode::None
+        || is_open && !(is_marked(&reasoning.start) && is_marked(&spec.content.start))
+    {
         return None;
     }
     let mut field = Map::new();
@@ -114,6 +122,10 @@ fn reasoning(spec: &FormatSpec, dialect: Dialect, losses: &mut Vec<LossKind>) ->
             Mark::Pattern(format!("(?=[\\s\\S]*?{end})")).put(&mut field, "open");
         }
     }
+    if is_open {
+        next_part(spec, dialect, ends, calls)?.put(&mut field, "close");
+        return Some(field);
+    }
     let header = &spec.content.header;
     match header.is_none() || !MarkerText::new(&reasoning.end).core.starts_with(&header.message_end) {
         true => mark_of(&reasoning.end, dialect).put(&mut field, "close"),
@@ -123,16 +135,32 @@ fn reasoning(spec: &FormatSpec, dialect: Dialect, losses: &mut Vec<LossKind>) ->
     Some(field)
 }
 
+/// What begins the next part after reasoning: the marker of the answer, the end of the turn, or a call, which is left to be read.
+fn next_part(
+    spec: &FormatSpec,
+    dialect: Dialect,
+    ends: &[String],
+    calls: Option<&Map<String, Json>>,
+) -> Option<mark::Anchor> {
+    let texts = std::iter::once(spec.content.start.clone()).chain(turn_ends(spec, ends));
+    let mut marks: Vec<Mark> = texts.map(|text| mark_of(&text, dialect)).collect();
+    marks.extend(calls.and_then(calls::opener).map(|call| Mark::Pattern(format!("(?={call})"))));
+    mark::one_of(marks)
+}
+
+/// The texts that end a turn, with the white space that the template writes around its own.
+fn turn_ends<'s>(spec: &'s FormatSpec, ends: &'s [String]) -> impl Iterator<Item = String> + 's {
+    let end = MarkerText::new(&spec.turn.end);
+    ends.iter().map(move |text| match end.core == text {
+        // White space is layout only next to the marker with which the template writes it.
+        true => format!("{}{text}{}", end.before, end.after),
+        false => text.clone(),
+    })
+}
+
 /// The field of the answer. It takes what no other field takes; whatever is syntax in it closes it, and so is left out.
 fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, Json> {
-    let mut texts: Vec<String> = Vec::new();
-    let end = MarkerText::new(&spec.turn.end);
-    for text in ends {
-        // White space is layout only next to the marker with which the template writes it.
-        let is_written = end.core == text;
-        let (before, after) = if is_written { (end.before, end.after) } else { ("", "") };
-        texts.push(format!("{before}{text}{after}"));
-    }
+    let mut texts: Vec<String> = turn_ends(spec, ends).collect();
     let wraps = match spec.content.mode {
         ContentMode::Plain => ["", ""],
         _ => [spec.content.start.as_str(), spec.content.end.as_str()],

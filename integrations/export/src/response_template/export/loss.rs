@@ -14,6 +14,8 @@ pub enum LossKind {
     NameAsKey,
     /// Objects and lists in arguments are written as nested tags.
     NestedTags,
+    /// The marker after a call repeats the name of its function.
+    RepeatedName,
     /// Calls follow each other without a text that announces the next one.
     UnmarkedCalls,
     /// Only the end of the reasoning is marked, and no prompt opens it.
@@ -37,7 +39,11 @@ impl LossKind {
     pub(crate) fn is_told_unseen(self) -> bool {
         matches!(
             self,
-            LossKind::NameAsKey | LossKind::UnmarkedCalls | LossKind::UnopenedReasoning | LossKind::PythonCalls
+            LossKind::NameAsKey
+                | LossKind::RepeatedName
+                | LossKind::UnmarkedCalls
+                | LossKind::UnopenedReasoning
+                | LossKind::PythonCalls
         )
     }
 
@@ -49,6 +55,7 @@ impl LossKind {
             LossKind::PythonValues => "python_values",
             LossKind::NameAsKey => "name_as_key",
             LossKind::NestedTags => "nested_tags",
+            LossKind::RepeatedName => "repeated_name",
             LossKind::UnmarkedCalls => "unmarked_calls",
             LossKind::UnopenedReasoning => "unopened_reasoning",
             LossKind::Label => "label",
@@ -74,6 +81,9 @@ impl LossKind {
                 "the name of the function is a key of JSON, so calls are told apart by their punctuation alone"
             }
             LossKind::NestedTags => "objects and lists in arguments are written as nested tags, and arrive as text",
+            LossKind::RepeatedName => {
+                "the function's name is part of the markers around a call, and the language accepts any name there"
+            }
             LossKind::UnmarkedCalls => "calls follow each other without a text that announces the next one",
             LossKind::UnopenedReasoning => {
                 "only the end of the reasoning is marked, so all text is held back until it comes or the output ends"

@@ -4,7 +4,7 @@
 //! with white space of any length is refused by one implementation of a reader; for it the white space has a limit.
 
 use serde_json::{Map, Value as Json};
-use unjinja_spec::MarkerText;
+use unjinja_spec::{MarkerText, REPEATED_NAME};
 
 use super::super::dialect::Dialect;
 
@@ -94,6 +94,19 @@ pub(crate) fn mark_of(text: &str, dialect: Dialect) -> Mark {
     Mark::Pattern(pattern_of(text, dialect))
 }
 
+/// As [`pattern_of`], for a marker that may write the function's name again. `name` is the pattern of that name.
+pub(crate) fn pattern_with_name(text: &str, name: &str, dialect: Dialect) -> String {
+    pattern_of(text, dialect).replace(&escaped(REPEATED_NAME), name)
+}
+
+/// As [`mark_of`], for a marker that may write the function's name again.
+pub(crate) fn mark_with_name(text: &str, name: &str, dialect: Dialect) -> Mark {
+    match text.contains(REPEATED_NAME) {
+        true => Mark::Pattern(pattern_with_name(text, name, dialect)),
+        false => mark_of(text, dialect),
+    }
+}
+
 /// One of several markers. Literals stay literals.
 pub(crate) fn one_of(marks: Vec<Mark>) -> Option<Anchor> {
     let mut distinct: Vec<Mark> = Vec::new();
@@ -158,5 +171,8 @@ mod tests {
         assert_eq!(of("\n\n<a>\n<b=", Dialect::Vllm), pattern(r"\n{0,2}<a>\s*<b="));
         assert_eq!(of("<|end|>\n", Dialect::Vllm), pattern(r"<\|end\|>\s*"));
         assert_eq!(limited(" \n"), r"(?: \n)?");
+        let named = |text| mark_with_name(text, "[a-z]+", Dialect::Sglang);
+        assert_eq!(named("\n</${name}>"), pattern(r"\s*</[a-z]+>"));
+        assert_eq!(named("</call>"), Mark::Literal("</call>".to_owned()));
     }
 }

@@ -152,6 +152,9 @@ fn explains(kind: LossKind, found: LossKind) -> bool {
             LossKind::PythonCalls | LossKind::NameAsKey | LossKind::UnmarkedCalls => {
                 matches!(found, LossKind::Calls | LossKind::Arguments | LossKind::Failed)
             }
+            LossKind::RepeatedName => {
+                matches!(found, LossKind::Calls | LossKind::Arguments | LossKind::Content | LossKind::Failed)
+            }
             LossKind::PythonValues => {
                 matches!(found, LossKind::Arguments | LossKind::Calls | LossKind::Failed)
             }

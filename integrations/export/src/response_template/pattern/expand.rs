@@ -5,6 +5,7 @@
 //! finitely many texts.
 
 use unjinja_grammar::regex::{Assertion, Node};
+use unjinja_spec::REPEATED_NAME;
 
 /// More texts than this are not markers any more.
 const MOST: usize = 16;
@@ -90,7 +91,15 @@ fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
         Node::Capture(None, part) | Node::Atomic(part) => add(part, done)?,
         Node::Assertion(Assertion::LastLine | Assertion::End) => {}
         Node::Assertion(_) => return Err("it asks where in the text it is".to_owned()),
-        Node::Same(_) => return Err("it refers to a group".to_owned()),
+        // The name that is the hole is written again.
+        Node::Same(name) => {
+            for expansion in done {
+                match &expansion.hole {
+                    Some((hole, _)) if hole == name => REPEATED_NAME.chars().for_each(|char| expansion.push(char)),
+                    _ => return Err("it refers to a group".to_owned()),
+                }
+            }
+        }
         // Text that must come before a marker is not part of it.
         Node::Look { ahead: false, negative: false, .. } => {}
         Node::Look { .. } => return Err("it looks at the text around it".to_owned()),
@@ -166,5 +175,24 @@ fn is_space(part: &Node) -> bool {
         Node::Set(_) => part.is_space(),
         Node::Sequence(parts) => parts.len() == 1 && is_space(&parts[0]),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Pattern;
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_written_again_is_part_of_the_marker() -> Result<(), String> {
+        let after = |pattern: &str| {
+            let pattern = Pattern::of_marker(pattern).map_err(|error| error.cause)?;
+            let texts = expansions(pattern.node())?;
+            Ok::<_, String>(texts.into_iter().filter_map(|text| Some(text.hole?.1)).collect::<Vec<String>>())
+        };
+        let again = r#"to=(?P<name>[^ ]+)<\|text\|>\s*<run f="(?P=name)">"#;
+        assert_eq!(after(again)?, ["<|text|>\n<run f=\"${name}\">"]);
+        assert!(after("(?P<a>x+)<(?P<b>y+)>(?P=a)").is_err());
+        Ok(())
     }
 }

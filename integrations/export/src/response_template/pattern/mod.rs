@@ -63,9 +63,10 @@ impl Pattern {
     /// Compiles the text of a marker's pattern, whose beginning can be searched for.
     pub(crate) fn of_marker(pattern: &str) -> Result<Self, SyntaxError> {
         let node = parse(pattern)?;
-        if node.any(&|node| matches!(node, Node::Same(_))) {
-            let cause = "a marker that refers to a group is not supported".to_owned();
-            return Err(SyntaxError { cause, column: 1 });
+        if !print::can_refer(&node) {
+            let cause = "a marker may only refer to a group such as `(?P<name>[^>]+)`, one set of characters that repeats, \
+                         and not from inside another group";
+            return Err(SyntaxError { cause: cause.to_owned(), column: 1 });
         }
         Self::of_node(node)
     }
@@ -196,6 +197,14 @@ mod tests {
             (r"\s*<tool_call>\s*<function=(?P<name>[^>\n]+)>", "Hi \n<tool_call> <func", "begins at 2"),
             ("abc", "xab", "begins at 1"),
             ("abc", "xyz", "begins at 3"),
+            (r"<(?P<n>[a-z]+)>(?P=n);", "x<ab>", "begins at 1"),
+            (r"<(?P<n>[a-z]+)>(?P=n);", "x<ab>a", "begins at 1"),
+            (r"<(?P<n>[a-z]+)>(?P=n);", "x<ab>ab", "begins at 1"),
+            (r"<(?P<n>[a-z]+)>(?P=n);", "x<ab>ax", "begins at 7"),
+            (r"<(?P<n>[a-z]+)>(?P=n);", "x<ab>abc", "begins at 8"),
+            (r"<(?P<n>[a-z]+)>(?P=n);", "x<ab>ab;", "1..8"),
+            ("(?P<n>a+)b(?P=n)c", "aaabaab", "begins at 4"),
+            ("(?P<n>a+)b(?P=n)c", "aabac", "1..5"),
             ("$", "a", "1..1"),
             (r"(?i)</THINK>", "a</think>", "1..9"),
         ];
@@ -210,6 +219,9 @@ mod tests {
         assert_eq!(of("é(?P=a)").as_deref(), Some("2: there is no group called `a` before this"));
         assert_eq!(of(r"\y").as_deref(), Some(r"1: the escape `\y` is not supported"));
         assert_eq!(of(r#"\{"name":\s*"(?P<name>[^"]+)""#), None);
+        for refers in ["(?P<a>x|y)(?P=a)", "(?P<a>x+)(?:(?P=a))?", "(?:(?P<a>x+))?(?P=a)"] {
+            assert!(Pattern::new(refers).is_ok() && Pattern::of_marker(refers).is_err(), "{refers}");
+        }
     }
 
     /// The characters of Python, and not of ECMA-262: letters and digits of all scripts.
