@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use serde_json::json;
+use unjinja_dynamic::GrammarOptions;
 use unjinja_runtime::Message;
 use unjinja_server::http::ServedModel;
 use unjinja_server::openai::ChatRequest;
 use unjinja_testkit::sample;
 
-use super::setup::{Failure, chat, loaded};
+use super::setup::{self, Failure, chat, loaded};
 use crate::support::{models, outputs, tools_json};
 
 /// An output that the upstream replays, and its message.
@@ -31,7 +32,14 @@ pub fn cases(most: usize) -> Result<Cases, Failure> {
         let prepared = request.prepare(&model.spec)?;
         let options = prepared.render(&model.spec, |context| model.template.render(context))?.0.options;
         let found = outputs(&model.name).map_err(|error| error.to_string())?;
-        let found: Vec<String> = found.into_iter().map(|one| one.text).take(most).collect();
+        // The upstream stops at the end of the turn; what an output has after it is never generated.
+        let stops = setup::model(&model.name)?.grammar_for_any(&GrammarOptions::new())?.stops;
+        let generated = |text: String| {
+            let ends = stops.iter().filter_map(|stop| Some((text.find(stop)?, stop.len())));
+            let end = ends.min().map_or(text.len(), |(at, length)| at + length);
+            text[..end].to_owned()
+        };
+        let found: Vec<String> = found.into_iter().map(|one| generated(one.text)).take(most).collect();
         for (seed, output) in found.iter().enumerate() {
             let expected = unjinja_runtime::parse(model.parser.clone(), output.as_str(), &options);
             assert!(!expected.content.contains("Rain in Zürich?"), "{}: the prompt is no content", model.name);

@@ -7,7 +7,7 @@ use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-use unjinja_dynamic::{Loader, SpecialTokens};
+use unjinja_dynamic::{Loader, Model, SpecialTokens};
 use unjinja_server::http::{Config, Log, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig, client_builder};
 use unjinja_testkit::root;
 
@@ -26,13 +26,17 @@ pub struct Running {
 }
 
 pub fn loaded(name: &str) -> Result<ServedModel, Failure> {
+    Ok(ServedModel::new(name, model(name)?)?)
+}
+
+/// A model of `templates/`, as the proxy loads it.
+pub fn model(name: &str) -> Result<Model, Failure> {
     let loader = Loader::new().tokens(SpecialTokens {
         bos: Some(String::new()),
         eos: Some(String::new()),
         ..SpecialTokens::default()
     });
-    let model = loader.from_file(root().join(format!("templates/{name}.jinja")))?;
-    Ok(ServedModel::new(name, model)?)
+    Ok(loader.from_file(root().join(format!("templates/{name}.jinja")))?)
 }
 
 impl Running {
