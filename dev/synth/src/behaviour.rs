@@ -49,6 +49,22 @@ pub enum Literals {
     Python,
 }
 
+/// How many messages a turn is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Messages {
+    /// One.
+    #[default]
+    One,
+    /// Several; the header of each says whom it is for.
+    Addressed,
+    /// Several; the role of each says what it is. The end of the turn comes after answers only.
+    ByRole,
+    /// Several; the header of each names its channel.
+    ByChannel,
+    /// Several; the header of each has a line for its role and one for its recipient.
+    InLines,
+}
+
 /// What a template does that its spec does not describe.
 #[derive(Clone, Debug, Default)]
 pub struct Behaviour {
@@ -92,9 +108,18 @@ pub struct Behaviour {
     pub counts_calls: bool,
     /// Whether a turn with calls has the markers of an answer even if there is no answer.
     pub empty_wrapper: bool,
+    /// The token before each tag of a call, if there is one.
+    pub before_tags: String,
+    /// Whether a label comes before reasoning; else only an answer without reasoning has it.
+    pub label_first: bool,
+    /// How many messages a turn is.
+    pub messages: Messages,
     /// Whether an answer is trimmed.
     pub trims: bool,
 }
+
+/// The fields from which templates take reasoning.
+pub const FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
 
 /// The field name for reasoning that is passed as a part of the content.
 pub const PARTS: &str = "content.thinking";

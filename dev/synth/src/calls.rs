@@ -1,6 +1,6 @@
 //! The part of a template that writes calls.
 
-use unjinja_spec::{ArgumentOrder, CallIdPosition, ToolFormat};
+use unjinja_spec::{ArgumentOrder, CallIdPosition, REPEATED_NAME, ToolFormat};
 
 use crate::behaviour::{AcceptedArguments, Literals};
 use crate::draw::Drawn;
@@ -239,7 +239,7 @@ fn tagged(drawn: &Drawn, nodes: &mut Vec<Node>) {
     } else {
         nodes.push(name);
     }
-    nodes.push(text(&tools.function.name_suffix));
+    nodes.extend(with_name(drawn, &tools.function.name_suffix));
     nodes.extend(id(CallIdPosition::BetweenFuncAndArgs));
     nodes.push(text(&tools.arguments.start));
     if tools.format == ToolFormat::TagWithJson {
@@ -254,8 +254,20 @@ fn tagged(drawn: &Drawn, nodes: &mut Vec<Node>) {
         });
     }
     nodes.push(text(&tools.arguments.end));
-    nodes.push(text(&tools.function.close));
+    nodes.extend(with_name(drawn, &tools.function.close));
     nodes.extend(id(CallIdPosition::PostArgs));
+}
+
+/// A marker, with the function's name where the marker repeats it.
+fn with_name(drawn: &Drawn, marker: &str) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    for (at, piece) in marker.split(REPEATED_NAME).enumerate() {
+        if at > 0 {
+            nodes.push(Node::Words(of_function(drawn, "name")));
+        }
+        nodes.push(text(piece));
+    }
+    nodes
 }
 
 /// The keys and values of an object, as an expression.
@@ -294,7 +306,7 @@ const KIND: &str = "'null' if value is none else 'boolean' if value is boolean e
                     'string' if value is string else 'object' if value is mapping else 'array'";
 
 /// An argument as an element, its members or items as elements in turn: a recursive macro. What elements cannot tell is
-/// JSON: what is empty, a list of one item, and what holds a text that looks like JSON or an element.
+/// JSON: what is empty, a list of one item if items have no name of their own, and what holds a text that looks like JSON or an element.
 fn element(drawn: &Drawn) -> Node {
     let arguments = &drawn.spec.tools.arguments;
     let open = || [text(&arguments.name_prefix), Node::Words("key".to_owned()), text(&arguments.name_suffix)];
@@ -307,9 +319,17 @@ fn element(drawn: &Drawn) -> Node {
         separator: String::new(),
         body: vec![Node::Words(format!("element({key}, item)"))],
     };
+    let looks: Vec<String> =
+        "[{<".chars().chain(drawn.behaviour.before_tags.chars().next()).map(|c| format!("'{c}'")).collect();
     let clear = |of: &str, least: usize| {
         let texts = format!("{of} | reject('mapping') | map('string') | map('trim') | map('first')");
-        format!("{of} | length > {least} and not ({texts} | select('in', ['', '[', '{{', '<']) | list)")
+        format!("{of} | length > {least} and not ({texts} | select('in', ['', {}]) | list)", looks.join(", "))
+    };
+    // The items of a list have a name of their own, or that of the list.
+    let (least, list) = if arguments.item.is_empty() {
+        (1, vec![items("item", "value", "key")])
+    } else {
+        (0, around(items("item", "value", &drawn.style.literal(&arguments.item))))
     };
     let other = either(
         "value is string",
@@ -322,8 +342,8 @@ fn element(drawn: &Drawn) -> Node {
             around(items("inner, item", "value.items()", "inner")),
         ),
         (
-            format!("value is iterable and value is not string and value is not mapping and {}", clear("value", 1)),
-            vec![items("item", "value", "key")],
+            format!("value is iterable and value is not string and value is not mapping and {}", clear("value", least)),
+            list,
         ),
     ];
     Node::Part {

@@ -1,14 +1,15 @@
 //! Draws random specs, and the behaviour of a template that its spec does not describe.
 
 use unjinja_spec::{
-    Content, ContentMode, FormatSpec, GenerationPrompt, ReasoningMode, StartsIn, TemplateInfo, ToolFormat,
+    Content, ContentMode, FormatSpec, GenerationPrompt, Reasoning, ReasoningMode, StartsIn, TemplateInfo, ToolFormat,
+    Tools,
 };
 
-use crate::behaviour::{Absent, AcceptedArguments, Behaviour, History, PARTS};
+use crate::behaviour::{Absent, AcceptedArguments, Behaviour, FIELDS, History, Messages, PARTS};
 use crate::marker::{Alphabet, Markers};
 use crate::node::Style;
 use crate::rng::Rng;
-use crate::tools;
+use crate::{messages, tools};
 
 /// A spec, and what else is needed to write its template.
 #[derive(Clone, Debug)]
@@ -42,10 +43,23 @@ fn attempt(rng: &mut Rng) -> Drawn {
         sha256: "0".repeat(64),
         ..TemplateInfo::default()
     });
-    turn(&mut markers, &mut spec, &mut behaviour);
-    tools::draw(&mut markers, &mut spec, &mut behaviour);
-    reasoning(&mut markers, &mut spec, &mut behaviour);
-    content(&mut markers, &mut spec, &mut behaviour);
+    if markers.rng().one_in(10) {
+        messages::draw(&mut markers, &mut spec, &mut behaviour);
+    } else {
+        one_message(&mut markers, &mut spec, &mut behaviour);
+    }
+    capabilities(markers.rng(), &mut spec, &mut behaviour);
+    label(&mut markers, &mut spec, &mut behaviour);
+    spec.tools.argument_order = tools::argument_order(markers.rng(), &spec.tools, &behaviour);
+    Drawn { spec, behaviour, style }
+}
+
+/// A turn that is one message.
+fn one_message(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
+    turn(markers, spec, behaviour);
+    tools::draw(markers, spec, behaviour);
+    reasoning(markers, spec, behaviour);
+    content(markers, spec, behaviour);
     if spec.tools.format == ToolFormat::None && spec.content.mode != ContentMode::Plain {
         // Without a turn of calls to compare with, an empty block and the answer's opener look like one marker.
         behaviour.absent = Absent::Nothing;
@@ -55,14 +69,10 @@ fn attempt(rng: &mut Rng) -> Drawn {
             spec.content = Content::default();
         }
     }
-    prompts(markers.rng(), &mut spec, &behaviour);
-    if behaviour.absent == Absent::EmptyBlock && always_opened(&spec) {
+    prompts(markers.rng(), spec, behaviour);
+    if behaviour.absent == Absent::EmptyBlock && always_opened(spec) {
         behaviour.absent = Absent::Nothing;
     }
-    capabilities(markers.rng(), &mut spec, &mut behaviour);
-    label(&mut markers, &mut spec, &behaviour);
-    spec.tools.argument_order = tools::argument_order(markers.rng(), &spec.tools, &behaviour);
-    Drawn { spec, behaviour, style }
 }
 
 /// The markers around messages.
@@ -123,11 +133,10 @@ fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut B
     let after = markers.space();
     reasoning.end = format!("{close}{}", if after == " " { "" } else { after });
     reasoning.mode = ReasoningMode::TagBased;
-    let fields = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
     reasoning.field = match markers.rng().below(8) {
         0 => format!("{}_text", markers.word()),
         1 => PARTS.to_owned(),
-        _ => markers.rng().pick(&fields).to_owned(),
+        _ => markers.rng().pick(&FIELDS).to_owned(),
     };
     reasoning.start = open;
     match kind {
@@ -141,6 +150,11 @@ fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut B
             behaviour.history = History::Never;
             reasoning.field = String::new();
         }
+        _ if markers.rng().one_in(3) && calls_have_an_opener(&spec.tools) => {
+            // Only the next section closes reasoning.
+            behaviour.history = markers.rng().pick(&[History::Always, History::AfterLastUser]);
+            reasoning.end.clear();
+        }
         _ => {
             behaviour.history = markers.rng().pick(&[History::Always, History::Always, History::AfterLastUser]);
             behaviour.absent =
@@ -152,12 +166,33 @@ fn reasoning(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut B
     }
 }
 
+/// Whether a marker opens the calls that is no mere word.
+fn calls_have_an_opener(tools: &Tools) -> bool {
+    let openers = [&tools.section_start, &tools.per_call_start, &tools.function.name_prefix];
+    let first = openers.iter().find_map(|marker| marker.trim_start().chars().next());
+    first.is_some_and(|first| !first.is_alphabetic())
+}
+
+/// Whether reasoning has no closer: the next section closes it.
+fn is_open(reasoning: &Reasoning) -> bool {
+    reasoning.mode != ReasoningMode::None && reasoning.end.is_empty()
+}
+
 fn content(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
+    if is_open(&spec.reasoning) {
+        let alphabet = markers.tags();
+        spec.content.mode = ContentMode::AlwaysWrapped;
+        (spec.content.start, spec.content.end) = markers.laid_out(alphabet);
+        if markers.rng().coin() && !spec.content.after_calls {
+            spec.content.end.clear();
+        }
+        return;
+    }
     let shown = spec.reasoning.mode == ReasoningMode::TagBased && !spec.reasoning.field.is_empty();
     spec.content.mode = match markers.rng().below(8) {
         0 => ContentMode::AlwaysWrapped,
         1 if shown && !spec.reasoning.start.is_empty() => ContentMode::WrappedWithReasoning,
-        2 if spec.tools.format != ToolFormat::None => ContentMode::WrappedWithCalls,
+        2 if spec.tools.format != ToolFormat::None && !spec.content.after_calls => ContentMode::WrappedWithCalls,
         _ => return,
     };
     let alphabet = markers.tags();
@@ -167,11 +202,15 @@ fn content(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Beh
     behaviour.empty_wrapper = tells && markers.rng().coin();
 }
 
-/// What an answer begins with while tools are offered.
-fn label(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &Behaviour) {
-    let plain = spec.content.mode == ContentMode::Plain && spec.reasoning.mode == ReasoningMode::None;
-    if plain && spec.capabilities.tools && !behaviour.prints_null && markers.rng().one_in(4) {
+/// What a turn with an answer begins with while tools are offered.
+fn label(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
+    let first = spec.content.mode == ContentMode::Plain
+        && behaviour.absent == Absent::Nothing
+        && (spec.reasoning.mode == ReasoningMode::None || !spec.reasoning.field.is_empty())
+        && spec.generation_prompt.iter().all(|prompt| prompt.starts_in == StartsIn::Content);
+    if first && spec.capabilities.tools && !behaviour.prints_null && markers.rng().one_in(4) {
         spec.content.label = format!("{} ", markers.single(Alphabet::Word));
+        behaviour.label_first = spec.reasoning.mode != ReasoningMode::None && markers.rng().coin();
     }
 }
 
@@ -188,6 +227,7 @@ fn always_opened(spec: &FormatSpec) -> bool {
 /// What the thinking switch does.
 fn prompts(rng: &mut Rng, spec: &mut FormatSpec, behaviour: &Behaviour) {
     let start = spec.turn.assistant_start.clone();
+    let is_open = is_open(&spec.reasoning);
     let reasoning = &mut spec.reasoning;
     let opened = (format!("{start}{}", reasoning.start), StartsIn::Reasoning);
     let empty = (format!("{start}{}{}", reasoning.start, reasoning.end), StartsIn::Content);
@@ -208,6 +248,7 @@ fn prompts(rng: &mut Rng, spec: &mut FormatSpec, behaviour: &Behaviour) {
     let switches = ["enable_thinking", "thinking", "enable_reasoning", "reasoning", "thinks_aloud", "with_plan"];
     reasoning.switch = rng.pick(&switches).to_owned();
     let ways = match (delimiter, hidden) {
+        _ if is_open => vec![(&opened, &bare)],
         (true, _) => vec![(&bare, &closed)],
         (false, true) => vec![(&opened, &empty), (&opened, &bare), (&opened, &closed)],
         (false, false) => {
@@ -225,10 +266,10 @@ fn capabilities(rng: &mut Rng, spec: &mut FormatSpec, behaviour: &mut Behaviour)
     let can = &mut spec.capabilities;
     can.tool_calls = calls;
     can.tools = calls && !rng.one_in(8);
-    behaviour.shows_example = can.tools && rng.one_in(3);
+    behaviour.shows_example = can.tools && behaviour.messages == Messages::One && rng.one_in(3);
     can.parallel_tool_calls = calls && (!spec.tools.gen_id_field.is_empty() || !rng.one_in(10));
     can.parallel_tool_calls |= spec.tools.call_id.position == unjinja_spec::CallIdPosition::InName;
-    can.parallel_tool_calls |= behaviour.counts_calls;
+    can.parallel_tool_calls |= behaviour.counts_calls || behaviour.messages == Messages::InLines;
     behaviour.refuses = rng.coin();
     can.system_role = !rng.one_in(8);
     can.typed_content = rng.one_in(4);

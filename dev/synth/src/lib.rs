@@ -10,7 +10,8 @@
 //! # When two specs are the same
 //! Specs are compared by the turns that they describe, not key by key. For each [shape](same::shapes) of turn (an answer, a
 //! call with no, one and two arguments, two calls, reasoning with an answer or a call, …) both specs write the turn with
-//! placeholders in its holes, and the texts must be equal. What no render can decide is therefore not compared:
+//! placeholders in its holes, and the texts must be equal. An answer before a call is written with the first alternatives of its
+//! markers, if it has any: headers of messages differ there. What no render can decide is therefore not compared:
 //! - the border between markers that always occur together (the end of the section and the end of a single call; the turn's
 //!   start and an opener that all answers have; `name_suffix` and `value_prefix`);
 //! - which of two neighbours white space belongs to. If a template writes white space only next to an answer, or hides its
@@ -24,7 +25,8 @@
 //! parser reads both.
 //!
 //! # What is not drawn, because a template cannot reveal it
-//! - Alternatives, and an `ended_by_call` that differs from its rule: models write these, templates do not.
+//! - Alternatives, except those of the answer's markers before a call, and an `ended_by_call` that differs from its rule: models
+//!   write these, templates do not.
 //! - An array of calls with markers around its items: it would not be a JSON array.
 //! - A call that begins with the marker of its id: a spec cannot express it.
 //! - Hidden reasoning that no generation prompt opens: its opening marker never occurs.
@@ -36,23 +38,33 @@
 //! - Markers of reasoning and answers that are plain words after free text: prose would contain them.
 //! - An empty wrapper in a turn of calls alone whose markers are not tags: its end looks like the beginning of the call.
 //! - A number that counts the calls if there is never more than one.
-//! - Nested tags for what they cannot tell: empty objects and lists, lists of one item, and texts that look like JSON or tags.
-//!   The template writes JSON there.
+//! - Nested tags for what they cannot tell: empty objects and lists, lists of one item if items have no tag of their own, and texts
+//!   that look like JSON or tags. The template writes JSON there.
+//! - Reasoning without a closer if there are no calls: the answer's opener may as well be its closer.
 //!
-//! Not drawn yet, although a template could show it: answers after calls, labels with reasoning, channels and recipients, calls
-//! as separate messages, nested tags with a prefix.
+//! Not drawn yet, although a template could show it:
+//! - An id that holds the function's name (`functions.f:0`) where the name is written again without the id.
+//! - A token without brackets that face outwards before each tag of a call (`<|x|><f>`): the parser takes its closers apart.
+//! - Markers of an answer that only turns with calls have, if the answer comes after the calls.
+//! - A turn of several messages whose headers have lines, with one call at most.
+//! - Several messages in a turn with nothing but words as headers (`>>>all`), or with a switch for thinking.
 //!
 //! Not drawn, because a parser cannot read it: a name before its object with only white space in between.
 
 #![expect(clippy::expect_used, reason = "a development crate: what cannot happen may stop it")]
 
+pub mod around;
 pub mod behaviour;
 pub mod calls;
+pub mod construct;
 pub mod draw;
 pub mod marker;
+pub mod messages;
+pub mod names;
 pub mod node;
 pub mod rng;
 pub mod same;
+pub mod tagged;
 pub mod template;
 pub mod tools;
 pub mod trial;

@@ -80,6 +80,13 @@ pub fn shows_layout(drawn: &Drawn) -> bool {
     drawn.behaviour.lead.is_empty() && drawn.behaviour.history != History::Never
 }
 
+/// The markers that have alternatives. What an alternative says is compared with the turns; one that is the marker itself says
+/// nothing.
+fn alternatives(spec: &FormatSpec) -> String {
+    let others = spec.alternatives.iter().filter(|(key, texts)| texts.iter().any(|text| text != spec.marker(**key)));
+    others.map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(" ")
+}
+
 /// The differences of two specs, each named by its key or by the turn that they write differently.
 pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     let want = &drawn.spec;
@@ -106,6 +113,7 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     check("tools.args_as_text", a.args_as_text.to_string(), b.args_as_text.to_string());
     check("tools.arguments.cdata", a.arguments.cdata.to_string(), b.arguments.cdata.to_string());
     check("tools.arguments.nested", a.arguments.nested.to_string(), b.arguments.nested.to_string());
+    check("tools.arguments.item", a.arguments.item.clone(), b.arguments.item.clone());
     check("tools.arguments.quote", a.arguments.quote.clone(), b.arguments.quote.clone());
     check("tools.call_id.position", format!("{:?}", a.call_id.position), format!("{:?}", b.call_id.position));
     let (a, b) = (&want.reasoning, &got.reasoning);
@@ -119,6 +127,7 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
         (!bare(&b.start).is_empty()).to_string(),
     );
     check("content.mode", format!("{:?}", want.content.mode), format!("{:?}", got.content.mode));
+    check("content.after_calls", want.content.after_calls.to_string(), got.content.after_calls.to_string());
     check("content.label", want.content.label.clone(), got.content.label.clone());
     let prompts = |spec: &FormatSpec| {
         let one = |p: &unjinja_spec::GenerationPrompt| format!("{:?} {:?} {:?}", p.thinking, p.text, p.starts_in);
@@ -142,7 +151,7 @@ pub fn differences(drawn: &Drawn, got: &FormatSpec) -> Vec<(String, String)> {
     ] {
         check(&format!("capabilities.{key}"), a.to_string(), b.to_string());
     }
-    check("alternatives", String::new(), got.alternatives.keys().map(|key| key.as_str()).collect::<Vec<_>>().join(" "));
+    check("alternatives", alternatives(want), alternatives(got));
     // Markers are compared by the turns that both specs write.
     let exact = shows_layout(drawn);
     for said in shapes(want) {

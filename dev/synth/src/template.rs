@@ -1,11 +1,12 @@
 //! Writes a template that renders the format of a drawn spec.
 
-use unjinja_spec::{ContentMode, ReasoningMode, ToolFormat};
+use unjinja_spec::{ContentMode, MarkerKey, ReasoningMode, ToolFormat};
 
-use crate::behaviour::{Absent, History, PARTS};
+use crate::behaviour::{Absent, History, Messages, PARTS};
 use crate::calls;
 use crate::draw::Drawn;
 use crate::node::{Join, Layout, Node, either, print, text, when};
+use crate::written::alternative;
 
 /// The template of a drawn spec.
 pub fn template(drawn: &Drawn) -> String {
@@ -116,6 +117,10 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     }
     let thinks = reasoning.mode != ReasoningMode::None && !reasoning.field.is_empty();
     let mut has_thought = String::from("false");
+    if behaviour.label_first {
+        let said = if parts { "held.said" } else { &*content };
+        nodes.push(when(format!("tools and {said}"), vec![text(&spec.content.label)]));
+    }
     if thinks {
         let thought = if parts { "held.thought".to_owned() } else { style.get("turn", &reasoning.field) };
         has_thought = thought.clone();
@@ -141,10 +146,19 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
     } else {
         content
     };
-    if !spec.content.label.is_empty() {
-        nodes.push(when(format!("tools and {said}"), vec![text(&spec.content.label)]));
+    if !spec.content.label.is_empty() && !behaviour.label_first {
+        let first = if thinks { format!(" and not ({has_thought})") } else { String::new() };
+        nodes.push(when(format!("tools and {said}{first}"), vec![text(&spec.content.label)]));
     }
-    nodes.push(answer(drawn, &said, &has_thought, &calls));
+    let answer = answer(drawn, &said, &has_thought, &calls);
+    let end = text(&spec.turn.end);
+    let end = match behaviour.messages {
+        Messages::ByRole => when(format!("not {calls}"), vec![end]),
+        _ => end,
+    };
+    if !spec.content.after_calls {
+        nodes.push(answer.clone());
+    }
     if spec.tools.format != ToolFormat::None {
         let mut body = Vec::new();
         if !behaviour.lead.is_empty() {
@@ -153,7 +167,10 @@ fn assistant(drawn: &Drawn) -> Vec<Node> {
         body.extend(calls::calls(drawn, &calls));
         nodes.push(when(calls, vec![Node::Block("written".to_owned(), body)]));
     }
-    nodes.push(text(&spec.turn.end));
+    if spec.content.after_calls {
+        nodes.push(answer);
+    }
+    nodes.push(end);
     nodes
 }
 
@@ -195,7 +212,12 @@ fn answer(drawn: &Drawn, said: &str, has_thought: &str, has_calls: &str) -> Node
     if drawn.behaviour.prints_null {
         return Node::Value(said.to_owned());
     }
-    let wrapped = vec![text(&content.start), value.clone(), text(&content.end)];
+    // An answer before a call may have markers of its own.
+    let marker = |key| match alternative(&drawn.spec, key) {
+        Some(other) => either(has_calls, vec![text(other)], vec![text(drawn.spec.marker(key))]),
+        None => text(drawn.spec.marker(key)),
+    };
+    let wrapped = vec![marker(MarkerKey::ContentStart), value.clone(), marker(MarkerKey::ContentEnd)];
     match content.mode {
         ContentMode::Plain => when(said, vec![value]),
         ContentMode::AlwaysWrapped => when(said, wrapped),

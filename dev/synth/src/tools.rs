@@ -2,9 +2,12 @@
 
 use unjinja_spec::{ArgumentOrder, CallId, CallIdPosition, FormatSpec, ToolFormat, Tools};
 
+use crate::around::{around, counted};
 use crate::behaviour::{AcceptedArguments, Behaviour, Literals};
 use crate::marker::{Alphabet, Markers};
+use crate::names::{angle_or_wide, name_again, name_is_tag, name_tag, repeats_name};
 use crate::rng::Rng;
+use crate::tagged;
 
 /// Draws how calls are written.
 pub fn draw(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
@@ -13,10 +16,13 @@ pub fn draw(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Be
         0 => {}
         1..=5 => json_native(markers, tools, behaviour),
         6..=8 => tag_with_json(markers, tools, behaviour),
-        9..=11 => tag_with_tagged(markers, tools, behaviour),
+        9..=11 => tagged::draw(markers, tools, behaviour),
         _ => call_expression(markers, tools, behaviour),
     }
-    if tools.format != ToolFormat::None && markers.rng().coin() {
+    let closed = tools.section_start.trim().is_empty() || !tools.section_end.trim().is_empty();
+    if tools.format != ToolFormat::None && closed && markers.rng().one_in(8) {
+        spec.content.after_calls = true;
+    } else if tools.format != ToolFormat::None && markers.rng().coin() {
         behaviour.lead = markers.rng().pick(&["\n", "\n\n"]).to_owned();
         let lead = behaviour.lead.clone();
         if let Some(first) = first_opener(tools) {
@@ -32,22 +38,6 @@ pub fn first_opener(tools: &mut Tools) -> Option<&mut String> {
     [&mut tools.section_start, &mut tools.per_call_start, &mut tools.function.name_prefix]
         .into_iter()
         .find(|marker| !marker.is_empty())
-}
-
-/// Markers around all calls, around each, or both.
-fn around(markers: &mut Markers<'_>, tools: &mut Tools, section: bool, each: bool) {
-    if section {
-        let alphabet = markers.alphabet();
-        (tools.section_start, tools.section_end) = markers.laid_out(alphabet);
-        if markers.rng().one_in(6) && !each {
-            // Only the end of the turn closes the section.
-            tools.section_end = String::new();
-        }
-    }
-    if each {
-        let alphabet = markers.tags();
-        (tools.per_call_start, tools.per_call_end) = markers.laid_out(alphabet);
-    }
 }
 
 fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
@@ -71,6 +61,21 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Beh
             tools.separator = markers.rng().pick(&["", "\n", "\n", ", ", "\n\n"]).to_owned();
         }
     }
+    json_object(markers, tools, behaviour);
+    if !tools.fun_name_is_key
+        && !tools.per_call_start.is_empty()
+        && !tools.tools_array_wrapped
+        && markers.rng().one_in(5)
+    {
+        // The name comes before the object, too.
+        tools.per_call_start.truncate(tools.per_call_start.trim_end().len());
+        let alphabet = markers.tags();
+        tools.function.name_suffix = format!("{}{}", markers.single(alphabet), markers.rng().pick(&["", "\n"]));
+    }
+}
+
+/// The object of a call: its keys, and how it is put together.
+pub fn json_object(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
     let rng = markers.rng();
     behaviour.array_glue = rng.pick(&[", ", ", ", ",", ",\n"]);
     tools.uses_python_dicts = rng.one_in(6);
@@ -119,16 +124,10 @@ fn json_native(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Beh
         keys.insert(0, "type".to_owned());
     }
     tools.parameter_order = keys;
-    if !tools.per_call_start.is_empty() && !tools.tools_array_wrapped && markers.rng().one_in(5) {
-        // The name comes before the object, too.
-        tools.per_call_start.truncate(tools.per_call_start.trim_end().len());
-        let alphabet = markers.tags();
-        tools.function.name_suffix = format!("{}{}", markers.single(alphabet), markers.rng().pick(&["", "\n"]));
-    }
 }
 
-fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
-    tools.format = ToolFormat::TagWithJson;
+/// The forms of arguments that are one object.
+pub fn accepted(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
     tools.uses_python_dicts = markers.rng().one_in(8);
     behaviour.accepts = if tools.uses_python_dicts {
         AcceptedArguments::Object
@@ -140,20 +139,34 @@ fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut B
             AcceptedArguments::Text,
         ])
     };
+}
+
+fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
+    tools.format = ToolFormat::TagWithJson;
+    accepted(markers, tools, behaviour);
     let section = markers.rng().one_in(3);
-    match markers.rng().below(3) {
+    match markers.rng().below(4) {
         // The name in an attribute of a tag.
         0 => {
             let alphabet = angle_or_wide(markers.rng());
             around(markers, tools, section, false);
             name_tag(markers, tools, alphabet);
         }
-        // Openers before the name, one marker after it.
+        // Openers before the name, one marker after it, and perhaps a tag that has the name again.
         1 => {
             around(markers, tools, section, true);
             tools.per_call_start.truncate(tools.per_call_start.trim_end().len());
             let alphabet = markers.tags();
             tools.function.name_suffix = markers.single(alphabet);
+            if markers.rng().one_in(3) {
+                name_again(markers, tools);
+            }
+        }
+        // The name is the tag.
+        2 => {
+            let each = markers.rng().one_in(3);
+            around(markers, tools, section, each);
+            name_is_tag(markers, tools);
         }
         // The name between tags of its own, or a line of its own.
         _ => {
@@ -183,25 +196,6 @@ fn tag_with_json(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut B
     }
 }
 
-/// A number after the name that the template counts: an attribute of the name's tag, or between markers.
-fn counted(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
-    behaviour.counts_calls = true;
-    behaviour.first_id = markers.rng().below(2);
-    let function = &mut tools.function;
-    let attribute = function.name_suffix.starts_with('"');
-    let (prefix, suffix) = if attribute {
-        let word = markers.rng().pick(&["index", "number", "id"]);
-        (format!("\" {word}=\""), std::mem::take(&mut function.name_suffix))
-    } else {
-        let alphabet = markers.tags();
-        markers.pair(alphabet)
-    };
-    if !attribute {
-        function.name_suffix.truncate(function.name_suffix.trim_end().len());
-    }
-    tools.call_id = CallId { position: CallIdPosition::BetweenFuncAndArgs, prefix, suffix };
-}
-
 fn call_id(markers: &mut Markers<'_>, tools: &mut Tools) {
     let positions = [
         CallIdPosition::None,
@@ -212,6 +206,10 @@ fn call_id(markers: &mut Markers<'_>, tools: &mut Tools) {
         CallIdPosition::InName,
     ];
     let position = markers.rng().pick(&positions);
+    if position == CallIdPosition::InName && repeats_name(tools) {
+        // The name would be a part of the id in one place and not in the other.
+        return;
+    }
     if position == CallIdPosition::PreFuncName && tools.section_start.is_empty() && tools.per_call_start.is_empty() {
         // The id's own marker would open the call, which the spec language cannot express.
         return;
@@ -231,119 +229,6 @@ fn call_id(markers: &mut Markers<'_>, tools: &mut Tools) {
         if tools.function.name_prefix.is_empty() && markers.rng().coin() {
             tools.function.name_suffix.clear();
         }
-    }
-}
-
-/// `<f=NAME>` or `<f name="NAME">`, closed by `</f>`.
-fn name_tag(markers: &mut Markers<'_>, tools: &mut Tools, alphabet: Alphabet) {
-    let word = markers.word();
-    let bar = if alphabet == Alphabet::Wide { "｜" } else { "" };
-    let function = &mut tools.function;
-    (function.name_prefix, function.name_suffix) = if markers.rng().coin() {
-        (format!("<{bar}{word}="), ">".to_owned())
-    } else {
-        (format!("<{bar}{word} name=\""), "\">".to_owned())
-    };
-    function.close = format!("</{bar}{word}>");
-    if markers.rng().coin() {
-        function.name_suffix.push('\n');
-        function.close.insert(0, '\n');
-    }
-}
-
-fn tag_with_tagged(markers: &mut Markers<'_>, tools: &mut Tools, behaviour: &mut Behaviour) {
-    tools.format = ToolFormat::TagWithTagged;
-    behaviour.accepts = AcceptedArguments::Object;
-    let section = markers.rng().one_in(3);
-    let alphabet = angle_or_wide(markers.rng());
-    let in_tag = markers.rng().below(3) < 2;
-    let each = !in_tag || markers.rng().coin();
-    around(markers, tools, section, each);
-    if in_tag {
-        name_tag(markers, tools, alphabet);
-        let space = markers.rng().pick(&["", "\n"]);
-        tools.function.close = format!("{space}{}", tools.function.close.trim_start());
-        tools.function.name_suffix.truncate(tools.function.name_suffix.trim_end().len());
-    } else {
-        tools.per_call_start.truncate(tools.per_call_start.trim_end().len());
-        if markers.rng().coin() {
-            let alphabet = markers.tags();
-            (tools.function.name_prefix, tools.function.name_suffix) = markers.pair(alphabet);
-        } else {
-            tools.function.name_suffix = markers.rng().pick(&["", "\n"]).to_owned();
-        }
-    }
-    let arguments = &mut tools.arguments;
-    let line = markers.rng().pick(&["", "\n"]);
-    match markers.rng().below(6) {
-        0 => {
-            let word = markers.word();
-            arguments.name_prefix = format!("{line}<{word}=");
-            arguments.name_suffix = ">".to_owned();
-            arguments.value_suffix = format!("</{word}>");
-        }
-        1 => {
-            let word = markers.word();
-            arguments.name_prefix = format!("{line}<{word} name=\"");
-            arguments.name_suffix = "\">".to_owned();
-            arguments.value_suffix = format!("</{word}>");
-        }
-        2 => {
-            let word = markers.word();
-            let flag = markers.rng().pick(&["string", "text", "str"]);
-            arguments.name_prefix = format!("{line}<{word} name=\"");
-            arguments.name_suffix = format!("\" {flag}=\"true\">");
-            arguments.other_name_suffix = format!("\" {flag}=\"false\">");
-            arguments.value_suffix = format!("</{word}>");
-        }
-        3 => {
-            let word = markers.word();
-            let kind = markers.rng().pick(&["type", "kind"]);
-            arguments.name_prefix = format!("{line}<{word} name=\"");
-            arguments.type_prefix = format!("\" {kind}=\"");
-            arguments.type_suffix = "\">".to_owned();
-            arguments.value_suffix = format!("</{word}>");
-        }
-        4 => {
-            // The argument's own name closes it.
-            let prefix = if markers.rng().coin() { String::new() } else { format!("{}:", markers.word()) };
-            arguments.name_prefix = format!("{line}<{prefix}");
-            arguments.name_suffix = ">".to_owned();
-            arguments.close_prefix = format!("</{prefix}");
-            arguments.close_suffix = ">".to_owned();
-            arguments.nested = prefix.is_empty() && line.is_empty() && markers.rng().coin();
-        }
-        _ => {
-            let alphabet = markers.tags();
-            let (open, close) = markers.pair(alphabet);
-            arguments.name_prefix = format!("{line}{open}");
-            arguments.name_suffix = close;
-            let (open, close) = markers.pair(alphabet);
-            arguments.value_prefix = format!("{line}{open}");
-            arguments.value_suffix = close;
-        }
-    }
-    let own_line = arguments.value_prefix.is_empty() && arguments.close_prefix.is_empty();
-    if markers.rng().one_in(3) && own_line && arguments.type_prefix.is_empty() {
-        // Values on lines of their own.
-        arguments.name_suffix.push('\n');
-        if !arguments.other_name_suffix.is_empty() {
-            arguments.other_name_suffix.push('\n');
-        }
-        arguments.value_suffix.insert(0, '\n');
-    }
-    if line.is_empty() && markers.rng().one_in(5) {
-        arguments.separator = "\n".to_owned();
-    }
-    arguments.cdata = !arguments.nested && markers.rng().one_in(6);
-    behaviour.literals = markers.rng().pick(&[Literals::Json, Literals::Json, Literals::Python]);
-    if arguments.nested {
-        behaviour.literals = Literals::Json;
-    }
-    tools.uses_python_dicts = behaviour.literals == Literals::Python;
-    tools.separator = markers.rng().pick(&["", "\n"]).to_owned();
-    if in_tag && markers.rng().one_in(8) {
-        counted(markers, tools, behaviour);
     }
 }
 
@@ -390,9 +275,4 @@ pub fn argument_order(rng: &mut Rng, tools: &Tools, behaviour: &Behaviour) -> Ar
         }
         _ => ArgumentOrder::Given,
     }
-}
-
-/// A random alphabet with tags, for formats whose markers hold names.
-fn angle_or_wide(rng: &mut Rng) -> Alphabet {
-    rng.pick(&[Alphabet::Angle, Alphabet::Angle, Alphabet::Wide])
 }

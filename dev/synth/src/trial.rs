@@ -8,7 +8,7 @@ use unjinja_analyzer::{Naming, analyze, verify};
 use unjinja_render::Template;
 use unjinja_spec::{FormatSpec, ToolFormat, Tools};
 
-use crate::behaviour::{AcceptedArguments, History, PARTS};
+use crate::behaviour::{AcceptedArguments, History, Messages, PARTS};
 use crate::draw::{Drawn, draw};
 use crate::rng::Rng;
 use crate::same::{differences, shapes, shows_layout};
@@ -65,15 +65,35 @@ impl Trial {
 
 /// The trial number `number` of a seed.
 pub fn trial(seed: u64, number: u64) -> Trial {
-    let drawn = draw(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number)));
+    let drawn = drawn(seed, number);
     let text = template(&drawn);
     let mut got = None;
     let failure = examine(&drawn, &text, number, &mut got).err();
     Trial { drawn, template: text, got, failure }
 }
 
-/// Some trials of a seed, in order, on as many threads as there are processors.
+/// A trial without analysis: whether the parser of the drawn spec reads what its template renders.
+pub fn trial_of_parser(seed: u64, number: u64) -> Trial {
+    let drawn = drawn(seed, number);
+    let text = template(&drawn);
+    let failure = match Template::parse("drawn.jinja", &text) {
+        Ok(template) => read_back(&template, &drawn.spec, number).err(),
+        Err(error) => Some((Stage::Unfaithful, "syntax".to_owned(), error.to_string())),
+    };
+    Trial { drawn, template: text, got: None, failure }
+}
+
+fn drawn(seed: u64, number: u64) -> Drawn {
+    draw(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number)))
+}
+
+/// Some trials of a seed, in order.
 pub fn trials(seed: u64, numbers: std::ops::Range<u64>) -> Vec<Trial> {
+    trials_of(seed, numbers, trial)
+}
+
+/// Some trials of a seed, in order, on as many threads as there are processors.
+pub fn trials_of(seed: u64, numbers: std::ops::Range<u64>, trial: fn(u64, u64) -> Trial) -> Vec<Trial> {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let next = AtomicU64::new(numbers.start);
     let work = || {
@@ -133,27 +153,29 @@ fn examine(drawn: &Drawn, text: &str, seed: u64, back: &mut Option<FormatSpec>) 
     if let Err(error) = unjinja_codegen::interpreter(&got) {
         return Err((Stage::Refused, "lowering".to_owned(), error.to_string()));
     }
-    let verified = verify(&template, &got, CONVERSATIONS, seed);
+    read_back(&template, &got, seed).map_err(|(stage, cause, detail)| {
+        let of_parser = stage == Stage::RoundTrip && read_back(&template, &drawn.spec, seed).is_err();
+        (if of_parser { Stage::Parser } else { stage }, cause, detail)
+    })
+}
+
+/// Whether a parser of the spec reads what the template renders.
+fn read_back(template: &Template, spec: &FormatSpec, seed: u64) -> Result<(), Failure> {
+    let verified = verify(template, spec, CONVERSATIONS, seed);
     if verified.tried == 0 {
         return Err((Stage::Refused, "nothing tried".to_owned(), format!("{verified:?}")));
     }
-    if let Some(failure) = verified.failures.first() {
-        let stage = match verify(&template, &drawn.spec, CONVERSATIONS, seed).failures.is_empty() {
-            true => Stage::RoundTrip,
-            false => Stage::Parser,
-        };
-        let cause = if failure.parsed.tool_calls.len() != failure.expected.tool_calls.len() {
-            "calls"
-        } else if failure.parsed.content.trim() != failure.expected.content.trim() {
-            "content"
-        } else if failure.parsed.reasoning_content.trim() != failure.expected.reasoning_content.trim() {
-            "reasoning"
-        } else {
-            "arguments"
-        };
-        return Err((stage, cause.to_owned(), format!("{failure:#?}")));
-    }
-    Ok(())
+    let Some(failure) = verified.failures.first() else { return Ok(()) };
+    let cause = if failure.parsed.tool_calls.len() != failure.expected.tool_calls.len() {
+        "calls"
+    } else if failure.parsed.content.trim() != failure.expected.content.trim() {
+        "content"
+    } else if failure.parsed.reasoning_content.trim() != failure.expected.reasoning_content.trim() {
+        "reasoning"
+    } else {
+        "arguments"
+    };
+    Err((Stage::RoundTrip, cause.to_owned(), format!("{failure:#?}")))
 }
 
 /// The comparison that found a problem, and its message up to the first detail.
@@ -261,7 +283,11 @@ fn unfaithful(drawn: &Drawn, template: &Template) -> Option<String> {
             Err(error) => return Some(format!("{}: {error}", said.label)),
         };
         let absent = if drawn.spec.reasoning.field.is_empty() { String::new() } else { absent(drawn) };
-        let written = turn(&drawn.spec, &said, &absent, &Real(drawn));
+        let mut written = turn(&drawn.spec, &said, &absent, &Real(drawn));
+        if drawn.behaviour.messages == Messages::ByRole && !said.calls.is_empty() {
+            // The end of the section says who is next.
+            written.truncate(written.len() - drawn.spec.turn.end.len());
+        }
         let expected = format!("{}What?{}{written}", drawn.spec.turn.user_start, drawn.behaviour.user_end);
         let space = |text: &str| if shows_layout(drawn) { text.to_owned() } else { text.split_whitespace().collect() };
         let same = space(&rendered) == space(&expected);

@@ -2,7 +2,9 @@
 //! every turn alike cannot be told apart by any render.
 
 use serde_json::Value;
-use unjinja_spec::{ArgumentOrder, CallIdPosition, ContentMode, FormatSpec, ReasoningMode, ToolFormat, Tools};
+use unjinja_spec::{
+    ArgumentOrder, CallIdPosition, ContentMode, FormatSpec, MarkerKey, REPEATED_NAME, ReasoningMode, ToolFormat, Tools,
+};
 
 /// A call in a turn.
 #[derive(Clone, Debug)]
@@ -59,6 +61,11 @@ pub trait Ink {
     fn glue(&self) -> &str;
 }
 
+/// The first alternative of a marker.
+pub fn alternative(spec: &FormatSpec, key: MarkerKey) -> Option<&str> {
+    spec.alternatives.get(&key).and_then(|texts| texts.first()).map(String::as_str)
+}
+
 /// A turn as the spec describes it, from the assistant's start to the turn's end. `absent` is written where there is no
 /// reasoning.
 pub fn turn(spec: &FormatSpec, said: &Said, absent: &str, ink: &dyn Ink) -> String {
@@ -78,6 +85,9 @@ pub fn turn(spec: &FormatSpec, said: &Said, absent: &str, ink: &dyn Ink) -> Stri
         }
         None => out.push_str(absent),
     }
+    if !said.calls.is_empty() && spec.content.after_calls {
+        calls(&mut out, &spec.tools, &said.calls, ink);
+    }
     if !said.content.is_empty() {
         let wrapped = match spec.content.mode {
             ContentMode::Plain => false,
@@ -85,15 +95,21 @@ pub fn turn(spec: &FormatSpec, said: &Said, absent: &str, ink: &dyn Ink) -> Stri
             ContentMode::WrappedWithReasoning => thought.is_some(),
             ContentMode::WrappedWithCalls => !said.calls.is_empty(),
         };
+        // An answer before a call may have markers of its own.
+        let before_call = !said.calls.is_empty() && !spec.content.after_calls;
+        let marker = |key| match alternative(spec, key).filter(|_| before_call) {
+            Some(other) => other,
+            None => spec.marker(key),
+        };
         if wrapped {
-            out.push_str(&spec.content.start);
+            out.push_str(marker(MarkerKey::ContentStart));
         }
         out.push_str(&ink.text(&said.content));
         if wrapped {
-            out.push_str(&spec.content.end);
+            out.push_str(marker(MarkerKey::ContentEnd));
         }
     }
-    if !said.calls.is_empty() {
+    if !said.calls.is_empty() && !spec.content.after_calls {
         calls(&mut out, &spec.tools, &said.calls, ink);
     }
     out.push_str(&spec.turn.end);
@@ -148,7 +164,8 @@ fn tagged(out: &mut String, tools: &Tools, call: &SaidCall, index: usize, ink: &
     } else {
         out.push_str(&ink.text(&call.name));
     }
-    out.push_str(&tools.function.name_suffix);
+    let again = |marker: &str| marker.replace(REPEATED_NAME, &ink.text(&call.name));
+    out.push_str(&again(&tools.function.name_suffix));
     id(out, CallIdPosition::BetweenFuncAndArgs);
     let arguments = &tools.arguments;
     out.push_str(&arguments.start);
@@ -163,14 +180,14 @@ fn tagged(out: &mut String, tools: &Tools, call: &SaidCall, index: usize, ink: &
         }
     }
     out.push_str(&arguments.end);
-    out.push_str(&tools.function.close);
+    out.push_str(&again(&tools.function.close));
     id(out, CallIdPosition::PostArgs);
 }
 
 fn argument(out: &mut String, tools: &Tools, key: &str, value: &Value, ink: &dyn Ink) {
     let arguments = &tools.arguments;
-    // A list is the same argument again.
-    if let (true, Value::Array(items)) = (arguments.nested, value) {
+    // A list is the same argument again, unless its items have a name of their own.
+    if let (true, Value::Array(items)) = (arguments.nested && arguments.item.is_empty(), value) {
         return items.iter().for_each(|item| argument(out, tools, key, item, ink));
     }
     out.push_str(&arguments.name_prefix);
@@ -185,6 +202,9 @@ fn argument(out: &mut String, tools: &Tools, key: &str, value: &Value, ink: &dyn
     match value {
         Value::Object(members) if arguments.nested => {
             members.iter().for_each(|(key, value)| argument(out, tools, key, value, ink));
+        }
+        Value::Array(items) if arguments.nested => {
+            items.iter().for_each(|item| argument(out, tools, &arguments.item, item, ink));
         }
         value => out.push_str(&ink.value(tools, value)),
     }

@@ -1,4 +1,5 @@
-//! Runs trials from three seeds: 250, and 2,000 where the tests run whole. The failures must be exactly those in `known.tsv`.
+//! Runs trials from three seeds: 250, and 2,000 where the tests run whole. The failures must be exactly those in `known.tsv`;
+//! of the 250, no others.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,8 @@ fn analysis_gives_back_what_was_synthesised() {
     let mut changes = Vec::new();
     for key in now.keys().chain(before.keys().filter(|key| !now.contains_key(**key))) {
         let (was, is) = (before.get(key).unwrap_or(&0), now.get(key).unwrap_or(&0));
-        if was != is {
+        // A part of the trials may lack known failures.
+        if is > was || (whole() && is < was) {
             let verdict = if is > was { "worse" } else { "better" };
             changes.push(format!("{verdict}: {key}: {was} before, {is} now"));
         }
