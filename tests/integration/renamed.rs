@@ -275,3 +275,16 @@ fn a_spec_depends_on_what_a_template_writes_and_not_on_its_words() -> Result<(),
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
     Ok(())
 }
+
+/// The closer of the first of two calls is not that of one call. It is longer in bytes than in characters.
+#[test]
+fn calls_that_are_closed_differently_are_analysed() -> Result<(), Failure> {
+    let source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}{% for c in m.tool_calls or [] %}\
+        {% set n = c.function.name %}<{{ n }}>{{ c.function.arguments | tojson }}\
+        {{ '</' ~ n ~ '>' if loop.last else '———————————' }}{% endfor %}<|end|>{% endfor %}\
+        {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let spec =
+        analyze(&Template::parse("mixed.jinja", source)?, &Naming::of_file("mixed.jinja")).map_err(|e| e.problem)?;
+    assert_eq!(spec.turn.end, "<|end|>");
+    Ok(())
+}
