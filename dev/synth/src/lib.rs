@@ -28,7 +28,6 @@
 //! - Alternatives, except those of the answer's markers before a call, and an `ended_by_call` that differs from its rule: models
 //!   write these, templates do not.
 //! - An array of calls with markers around its items: it would not be a JSON array.
-//! - A call that begins with the marker of its id: a spec cannot express it.
 //! - Hidden reasoning that no generation prompt opens: its opening marker never occurs.
 //! - An empty reasoning block in all turns *and* in all prompts, whose closer is not its opener with a slash: the opener could
 //!   also be the end of the turn's start. The same holds for an empty block before an answer's wrapper if there are no calls,
@@ -43,6 +42,7 @@
 //! - Reasoning without a closer if there are no calls: the answer's opener may as well be its closer.
 //!
 //! Not drawn yet, although a template could show it:
+//! - A call that begins with the marker of its id.
 //! - An id that holds the function's name (`functions.f:0`) where the name is written again without the id.
 //! - A token without brackets that face outwards before each tag of a call (`<|x|><f>`): the parser takes its closers apart.
 //! - Markers of an answer that only turns with calls have, if the answer comes after the calls.
