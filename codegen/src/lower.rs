@@ -31,7 +31,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     let mut parts = Vec::new();
     let mut first = Expr::empty();
     if reasons {
-        let mut until = vec![Role::ReasoningEnd, Role::TurnEnd];
+        let mut until = vec![Role::ReasoningEnd, Role::TurnEnd, Role::AfterEnd];
         let is_open = reasoning.end.trim().is_empty();
         if reasoning.ended_by_call || is_open {
             until.push(Role::CallOpen);
@@ -63,8 +63,15 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     }
     let calls = calls(spec);
     let answer = |openers| {
-        let until =
-            vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::Fence];
+        let until = vec![
+            Role::ReasoningStart,
+            Role::ContentWrapper,
+            Role::CallOpen,
+            Role::TurnEnd,
+            Role::AfterEnd,
+            Role::Stray,
+            Role::Fence,
+        ];
         Expr::Hole(PlanHole::text(Channel::Content, until, openers))
     };
     // The state of answer text is that of the first of these holes.
@@ -118,14 +125,14 @@ fn repeated_start(spec: &Source<'_>) -> Expr {
     if starts.is_empty() { Expr::empty() } else { Expr::Choice(starts).optional() }
 }
 
-/// The end of a turn: the text that the template writes there, or only its first tag, because many models stop at that
-/// tag.
+/// The end of a turn: the text that the template writes there, or the beginning of it up to one of its tags, because a server
+/// may stop at any of them.
 fn turn_end(spec: &Source<'_>) -> Expr {
     let others = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten();
     let mut ends: Vec<Expr> = Vec::new();
     for text in std::iter::once(&spec.turn.end).chain(others) {
         let whole = MarkerText::new(text);
-        for core in [whole.core, whole.up_to_first_tag()] {
+        for core in whole.beginnings() {
             let end = Expr::Literal(literal(MarkerKey::TurnEnd, MarkerText { core, ..whole }, Role::TurnEnd));
             if !is_empty(&end) && !ends.contains(&end) {
                 ends.push(end);
@@ -137,12 +144,17 @@ fn turn_end(spec: &Source<'_>) -> Expr {
     }
     // Tokens that end a text may follow, or come alone where a call ends the turn.
     let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
-    let tokens: BTreeSet<&str> = spec.tokens.eos.as_deref().map(str::trim).into_iter().chain(END_OF_TEXT).collect();
-    let tokens = tokens.into_iter().filter(|token| !token.is_empty() && !is_end(token));
+    let tokens = ends_of_text(spec).into_iter().filter(|token| !is_end(token));
     let tails = tokens.map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
     let tails = Expr::Choice(tails.collect()).optional();
     let end = if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() };
     sequence(vec![end, tails])
+}
+
+/// Tokens that end a text.
+fn ends_of_text<'s>(spec: &'s Source<'_>) -> BTreeSet<&'s str> {
+    let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    own.into_iter().chain(END_OF_TEXT).collect()
 }
 
 /// All calls of a turn. `None` if the format has no calls.

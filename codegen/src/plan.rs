@@ -101,6 +101,8 @@ pub enum Role {
     Inner,
     /// Ends the turn.
     TurnEnd,
+    /// Ends the turn although more text follows.
+    AfterEnd,
     /// Is a special token that closes nothing at its place.
     Stray,
     /// Ends a call that breaks off.

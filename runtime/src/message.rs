@@ -246,6 +246,8 @@ pub enum DiagnosticKind {
     /// The answer looks like a call whose special tokens were removed before it was parsed. The detail is the name of the tool,
     /// and how the text continues.
     StrippedTokens,
+    /// Text comes after the end of the turn. The detail is the marker that ended the turn.
+    AfterEnd,
 }
 
 impl fmt::Display for Diagnostic {
@@ -278,6 +280,7 @@ impl fmt::Display for Diagnostic {
                 write!(f, "the request does not allow a call of `{detail}`: it is broken markup")
             }
             DiagnosticKind::AbandonedCall => write!(f, "{detail:?} opens a call that breaks off before its name"),
+            DiagnosticKind::AfterEnd => write!(f, "{detail:?} ends the turn, and more text follows it"),
             DiagnosticKind::StrayMarker => write!(f, "the marker {detail:?} closes nothing here"),
             DiagnosticKind::UnexpectedText => write!(f, "this text is where only markers may be: {detail:?}"),
             DiagnosticKind::UnknownMember => write!(f, "the format has no member `{detail}` in a call"),

@@ -457,6 +457,8 @@ pub enum Action {
     Unparsed,
     /// The special token means nothing here: it is broken markup.
     OtherToken,
+    /// The marker ended the turn, and more text follows: all of it is broken markup.
+    AfterEnd,
     /// This marker, which opens or closes a value, is missing here.
     MissingMarker(Text),
 }

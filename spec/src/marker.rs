@@ -293,6 +293,24 @@ impl<'t> MarkerText<'t> {
         &self.core[..first.unwrap_or(self.core.len())]
     }
 
+    /// The core, and each beginning of it that ends at a tag: after the tag, or after text that another tag follows.
+    #[must_use]
+    pub fn beginnings(self) -> Vec<&'t str> {
+        let mut found = vec![self.core];
+        let mut at = 0;
+        for tag in self.tags() {
+            let start = self.core[at..].find(tag).map_or(at, |found| at + found);
+            at = start + tag.len();
+            for end in [start, at] {
+                let core = self.core[..end].trim_end();
+                if !core.is_empty() && !found.contains(&core) {
+                    found.push(core);
+                }
+            }
+        }
+        found
+    }
+
     /// The pieces of a marker's text: it is cut after white space that contains a newline or is between two tags,
     /// because a model may leave such white space out. Joined, the pieces are the text.
     #[must_use]
@@ -411,5 +429,9 @@ mod tests {
     fn the_first_tag_ends_a_core() {
         assert_eq!(MarkerText::new(" <|im_end|>\n<|eot|>").up_to_first_tag(), "<|im_end|>");
         assert_eq!(MarkerText::new("stop").up_to_first_tag(), "stop");
+        let end = MarkerText::new("<|close|>turn<|sep|>\n<|end|>\n");
+        let cut = ["<|close|>", "<|close|>turn", "<|close|>turn<|sep|>"];
+        assert_eq!(end.beginnings(), [&[end.core], &cut[..]].concat());
+        assert_eq!(MarkerText::new("stop").beginnings(), ["stop"]);
     }
 }

@@ -12,6 +12,12 @@ use crate::plan::{Expr, Literal, Role};
 /// The brackets of CDATA.
 const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
+/// How a literal begins, in JSON or in Python: as a string, a list, an object, a number, or a word.
+const BEGIN_LITERALS: [&str; 21] = [
+    "\"", "'", "[", "{", "-", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "true", "false", "null", "True", "False",
+    "None",
+];
+
 /// The JSON types that a template writes next to a value that is not a string.
 const OTHER_TYPES: [&str; 6] = ["number", "integer", "boolean", "object", "array", "null"];
 
@@ -120,15 +126,18 @@ fn without_quote(spec: &Source<'_>) -> Option<Expr> {
     ]))
 }
 
-/// A model may write an equals sign for the colon, before a quote token.
+/// A model may write an equals sign for the colon, before a literal.
 fn or_equals(spec: &Source<'_>, colon: Expr) -> Expr {
     let quote = &spec.tools.arguments.quote;
     if quote.is_empty() || spec.tools.arguments.name_suffix.trim() != ":" {
         return colon;
     }
     let equals = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, "=", Role::Inner) };
-    let quote = Literal { peek: true, ..tolerated(MarkerKey::ArgumentsPunctuation, quote, Role::Inner) };
-    Expr::Choice(vec![colon, sequence(vec![Expr::Literal(equals), Expr::Literal(quote)])])
+    let begins = |text: &str| {
+        Expr::Literal(Literal { peek: true, ..tolerated(MarkerKey::ArgumentsPunctuation, text, Role::Inner) })
+    };
+    let literals = std::iter::once(quote.as_str()).chain(BEGIN_LITERALS).map(begins).collect();
+    Expr::Choice(vec![colon, sequence(vec![Expr::Literal(equals), Expr::Choice(literals)])])
 }
 
 /// A quote token after a value that is between other quotes.

@@ -3,6 +3,7 @@
 use unjinja_runtime::abi_3::{Hole, InText, NameOf, Origin, RepeatedName, is_special_token};
 use unjinja_spec::{ContentMode, MarkerKey, MarkerText, REPEATED_NAME, ReasoningMode, begins_tag};
 
+use super::lenient;
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
 
@@ -60,7 +61,9 @@ pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
     let others = spec.alternatives.get(&key).into_iter().flatten().map(String::as_str);
     let is_marker = |text: &&str| !MarkerText::new(text).is_layout();
     let texts = std::iter::once(text).chain(others).chain(spec.headers(key)).filter(is_marker);
-    let choices: Vec<Expr> = texts.map(|text| sequence(vec![marker_parts(spec, key, text, role)])).collect();
+    let mut choices: Vec<Expr> = texts.map(|text| sequence(vec![marker_parts(spec, key, text, role)])).collect();
+    let shorter = lenient::without_words(spec, key, text).into_iter();
+    choices.extend(shorter.map(|core| Expr::Literal(tolerated(key, &core, role))));
     match (choices.len(), is_marker(&text)) {
         (0, _) | (1, true) => marker_parts(spec, key, text, role),
         (_, true) => Expr::Choice(choices),

@@ -1,8 +1,10 @@
 //! What models write within a call in place of what the template writes: other brackets, an object in place of tags, an unknown
 //! word in a header. Each rule adds tolerated literals to what the template writes.
 
-use unjinja_runtime::abi_3::{Action, Hole, Origin, is_special_token};
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
+use std::borrow::Cow;
+
+use unjinja_runtime::abi_3::{Action, CallShape, Hole, Origin, is_special_token};
+use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
 use super::build::{marker, opening_brace, sequence, tolerated};
 use super::source::Source;
@@ -43,6 +45,101 @@ pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
     };
     let object = Expr::Hole(Hole::Json.into());
     Expr::Choice(vec![list, sequence(vec![brace, object])])
+}
+
+/// A call as one JSON object or as a Python dict, whichever of the two the template writes. `is_marked`: a marker comes before it.
+pub(super) fn object(shape: CallShape, is_marked: bool) -> Expr {
+    let hole = |shape| Expr::Hole(Hole::Object(Cow::Owned(shape)).into());
+    // A Python dict may be JSON anyway.
+    if shape.python || !is_marked {
+        return hole(shape);
+    }
+    let quoted = |core| Expr::Literal(Literal { peek: true, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) });
+    let dict = CallShape { python: true, ..shape.clone() };
+    Expr::Choice(vec![
+        sequence(vec![Expr::Choice(BEGIN_DICT.map(quoted).into()), hole(dict)]),
+        hole(shape),
+    ])
+}
+
+/// How a Python dict begins, if it is not JSON.
+const BEGIN_DICT: [&str; 2] = ["{'", "{ '"];
+
+/// A call that opens with `opener`, continued by `rest`. After a tag or a special token a model may write the call as a JSON
+/// object, or several in a list.
+pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: &Expr) -> Expr {
+    let is_whole = |literal: &Literal| tags(&literal.core) == [literal.core.as_str()];
+    let after = |literal: Literal, rest: Expr| {
+        let objects = objects(spec, call_end.clone());
+        sequence(vec![Expr::Literal(literal), Expr::Choice(vec![rest, objects])])
+    };
+    match opener {
+        Expr::Choice(choices) => {
+            let call = |opener| or_objects(spec, opener, rest.clone(), call_end);
+            Expr::Choice(choices.into_iter().map(call).collect())
+        }
+        Expr::Literal(literal) if is_whole(&literal) => after(literal, rest),
+        Expr::Sequence(mut items) => match items.first() {
+            Some(Expr::Literal(literal)) if is_whole(literal) => {
+                let literal = literal.clone();
+                let others = items.split_off(1);
+                after(literal, sequence([others, vec![rest]].concat()))
+            }
+            _ => sequence(vec![Expr::Sequence(items), rest]),
+        },
+        other => sequence(vec![other, rest]),
+    }
+}
+
+/// Calls as JSON objects in a format that writes them otherwise.
+fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
+    let symbol = |core, peek| Literal { peek, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) };
+    let shape = CallShape {
+        name_field: "name".into(),
+        args_field: "arguments".into(),
+        id_field: "id".into(),
+        ..CallShape::default()
+    };
+    let object = || Expr::Hole(Hole::Object(Cow::Owned(shape.clone())).into());
+    let next = vec![
+        Expr::Action(Action::EndCall),
+        Expr::Action(Action::Speculate),
+        Expr::Literal(symbol(",", false)),
+        object(),
+    ];
+    sequence(vec![
+        Expr::Literal(symbol("[", false)).optional(),
+        Expr::Literal(symbol("{", true)),
+        object(),
+        sequence(next).repeated(),
+        Expr::Literal(symbol("]", false)).optional(),
+        end_of_call(spec, call_end),
+    ])
+}
+
+/// The beginnings of an opening marker that models write in its place. A marker that is a special token and words may lack the
+/// words, if no other marker has that token: then it opens the same. The white space after the words is what ends them in a
+/// header.
+pub(super) fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
+    let Some(piece) = MarkerText::pieces(text).into_iter().next() else { return Vec::new() };
+    let Some(token) = piece.tags().first().copied().filter(|tag| is_special_token(tag.as_bytes())) else {
+        return Vec::new();
+    };
+    let Some(words) = piece.core.strip_prefix(token) else { return Vec::new() };
+    let is_own = spec.markers().all(|(other, text)| other == key || !text.contains(token));
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let mark = words.trim_start_matches(is_word);
+    if !is_own || words.is_empty() || mark.len() == words.len() || !mark.chars().all(|c| c.is_ascii_punctuation()) {
+        return Vec::new();
+    }
+    match key {
+        MarkerKey::CallStart | MarkerKey::FunctionNamePrefix if !mark.is_empty() => {
+            vec![[token, mark].concat(), token.to_owned()]
+        }
+        MarkerKey::CallStart | MarkerKey::FunctionNamePrefix => vec![token.to_owned()],
+        MarkerKey::ReasoningStart if mark.is_empty() && piece.after.starts_with('\n') => vec![[token, "\n"].concat()],
+        _ => Vec::new(),
+    }
 }
 
 /// The end of a call expression whose bracket is missing: what closes the call or all calls, after a special token.

@@ -6,6 +6,7 @@ use unjinja_runtime::abi_3::{Action, CallShape, Hole};
 use unjinja_spec::MarkerKey;
 
 use super::build::{hole, is_empty, is_tag, marker, opening_brace, sequence, symbol};
+use super::lenient;
 use super::source::Source;
 use super::stray;
 use crate::plan::{Expr, Literal, Role};
@@ -20,7 +21,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     // The name may come before the object too. Then it announces the call there.
     let is_named =
         [&tools.function.name_prefix, &tools.function.name_suffix].iter().any(|text| !text.trim().is_empty());
-    let object = hole(Hole::Object(Cow::Owned(CallShape {
+    let shape = CallShape {
         function_field: tools.function_field.clone().into(),
         name_field: tools.name_field.clone().into(),
         args_field: tools.args_field.clone().into(),
@@ -31,7 +32,8 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         strict: bare && !is_named,
         announced: is_named,
         args_as_text: tools.args_as_text,
-    })));
+    };
+    let object = lenient::object(shape, !bare);
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let end_call = || Expr::Action(Action::EndCall);
     let speculate = || Expr::Action(Action::Speculate);

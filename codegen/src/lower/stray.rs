@@ -5,6 +5,7 @@ use unjinja_runtime::abi_3::{Action, Channel, Hole, is_special_token};
 use unjinja_spec::{CallIdPosition, MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, is_tag, marker, sequence, tolerated};
+use super::ends_of_text;
 use super::source::Source;
 use crate::plan::{Expr, HoleRole, Literal, Openers, PlanHole, Role};
 
@@ -36,8 +37,10 @@ pub(super) fn leftovers(spec: &Source<'_>) -> Expr {
 }
 
 /// All special tokens among the markers, where they close nothing: broken markup. A tag that is not a special token may be
-/// prose.
+/// prose. What ends the turn makes all that follows broken markup too.
 pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
+    let ends = ends_of_turn(spec);
+    let is_end = |tag: &Literal| ends.iter().any(|end| end.core == tag.core);
     // The parts of a header are not markers by themselves.
     let is_marker = |key: &MarkerKey| *key != MarkerKey::UserStart && !key.as_str().starts_with("content.header.");
     let keys: Vec<MarkerKey> = MarkerKey::ALL.iter().copied().filter(is_marker).collect();
@@ -47,7 +50,30 @@ pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
     let others = spec.tokens.other.iter().filter(|token| has_calls && !in_marker(token));
     let others = others.map(|token| (tolerated(MarkerKey::OtherToken, token, Role::Stray), Action::OtherToken));
     let broken = |(tag, action)| Expr::Sequence(vec![Expr::Literal(tag), Expr::Action(action)]);
-    strays.chain(others).map(broken).collect()
+    let strays = strays.chain(others).filter(|(tag, _)| !is_end(tag)).map(broken);
+    let rest = PlanHole::text(Channel::Unparsed, Vec::new(), Openers::Any);
+    let end = Expr::Choice(ends.iter().cloned().map(Expr::Literal).collect());
+    let end = sequence(vec![end, Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
+    strays.chain((!ends.is_empty()).then_some(end)).collect()
+}
+
+/// What ends the turn although more text follows: a special token that only the end of a turn has, or the start of the user's
+/// turn.
+fn ends_of_turn(spec: &Source<'_>) -> Vec<Literal> {
+    let is_other = |key: &MarkerKey| !matches!(key, MarkerKey::TurnEnd | MarkerKey::UserStart | MarkerKey::OtherToken);
+    let others: Vec<&str> = spec.markers().filter(|(key, _)| is_other(key)).map(|(_, text)| text).collect();
+    let is_own = |core: &str| others.iter().all(|other| !other.contains(core));
+    let ends = spec.markers().filter(|(key, _)| *key == MarkerKey::TurnEnd).flat_map(|(_, text)| parts(text));
+    let user = MarkerText::new(&spec.turn.user_start).core;
+    let users = parts(user).into_iter().filter_map(|part| user.find(part).and_then(|at| user.get(at..)));
+    let mut found: Vec<Literal> = Vec::new();
+    for core in ends.chain(ends_of_text(spec)).chain(users.take(2)) {
+        let is_known = found.iter().any(|other| other.core == core);
+        if is_special_token(core.as_bytes()) && is_own(core) && !is_known {
+            found.push(tolerated(MarkerKey::TurnEnd, core, Role::AfterEnd));
+        }
+    }
+    found
 }
 
 /// A call that breaks off, from where it does not fit. Nothing leads here: a parser goes to this place where it gives up a

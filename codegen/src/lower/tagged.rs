@@ -45,12 +45,10 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     };
     let start_is_optional = is_tag(&prefix);
     let section_is_optional = is_tag(&start) || start_is_optional;
-    let start = if start_is_optional { start.optional() } else { start };
-    let section = if section_is_optional { section.optional() } else { section };
     // A tag with a name may be prose about the tag, unless an opener comes before it. So what follows must confirm it.
     let announced = !is_empty(&section) || !is_empty(&start);
     let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
-    let header = sequence(vec![start, id_at(CallIdPosition::PreFuncName), prefix]);
+    let header = sequence(vec![id_at(CallIdPosition::PreFuncName), prefix]);
     let name_suffix = match name_ends_at_line(spec) {
         Some(line) => Expr::Literal(line).optional(),
         None => lenient::or_other_bracket(spec, MarkerKey::FunctionNameSuffix, &["(", "{", "["]),
@@ -96,7 +94,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             args_end.optional(),
             close.optional(),
             id_at(CallIdPosition::PostArgs).optional(),
-            stray::end_of_call(spec, call_end),
+            stray::end_of_call(spec, call_end.clone()),
         ]);
     } else {
         let argument = argument(spec);
@@ -130,7 +128,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             closings.push(Expr::Action(if closings.is_empty() { Action::EndCall } else { Action::EndCallIncomplete }));
         }
         if expression {
-            closings.push(lenient::missing_bracket(spec, call_end));
+            closings.push(lenient::missing_bracket(spec, call_end.clone()));
         }
         let rest = if goes_on {
             let empty = sequence(vec![args_end.clone().optional(), closings[0].clone()]);
@@ -154,7 +152,21 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let needs_more = goes_on || (between_symbols && tools.format == ToolFormat::TagWithJson);
     let suffix = if needs_more { confirmed(name_suffix.clone()) } else { name_suffix.clone() };
     let call = named_call(named, suffix);
-    let first = sequence(vec![section, header.clone(), call.clone()]);
+    let call = sequence(vec![header, call]);
+    let opened = |opener: Expr, is_optional: bool, call: Expr| {
+        if is_empty(&opener) {
+            return call;
+        }
+        let opened = lenient::or_objects(spec, opener, call.clone(), &call_end);
+        if is_optional { Expr::Choice(vec![opened, call]) } else { opened }
+    };
+    let (first, call) = if is_empty(&start) {
+        (opened(section, section_is_optional, call.clone()), call)
+    } else {
+        let call = opened(start, start_is_optional, call);
+        let section = if section_is_optional { section.optional() } else { section };
+        (sequence(vec![section, call.clone()]), call)
+    };
     let first = match alone {
         // Without an opener before it, only an offered name makes a call, if any was offered.
         Some(prefix) => {
@@ -164,7 +176,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         None => first,
     };
     let first = sequence(vec![speculate(), first]);
-    let more = sequence(vec![speculate(), separator, header, call]);
+    let more = sequence(vec![speculate(), separator, call]);
     stray::all_calls(spec, first, more)
 }
 

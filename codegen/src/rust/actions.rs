@@ -54,6 +54,7 @@ pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
         Action::CloseContent => quote!(Action::CloseContent),
         Action::Unparsed => quote!(Action::Unparsed),
         Action::OtherToken => quote!(Action::OtherToken),
+        Action::AfterEnd => quote!(Action::AfterEnd),
         Action::MissingMarker(marker) => {
             let marker = &**marker;
             quote!(Action::MissingMarker(text(#marker)))
@@ -134,6 +135,7 @@ pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, a
         Action::CloseReasoning => quote!(io.close_reasoning();),
         Action::Unparsed => quote!(io.unparsed();),
         Action::OtherToken => quote!(io.other_token();),
+        Action::AfterEnd => quote!(io.after_end();),
         Action::MissingMarker(marker) => {
             let marker = &**marker;
             quote!(io.missing_marker(#marker);)

@@ -352,7 +352,7 @@ fn step(program: &Program, id: StateId, state: &State) -> TokenStream {
         None if state.exact => quote!(io.expect_here(#markers)),
         None if state.markers.hold_name() => quote!(io.expect_named(#markers)),
         None => quote!(io.expect(#markers)),
-        Some(Hole::Text(Channel::Unparsed)) => quote!(io.broken_call(#markers)),
+        Some(Hole::Text(Channel::Unparsed)) if !state.markers.list().is_empty() => quote!(io.broken_call(#markers)),
         Some(Hole::Text(channel)) => {
             let channel = self::channel(*channel);
             quote!(io.text(#channel, #markers))

@@ -240,6 +240,11 @@ impl Io<'_> {
         self.broken_markup(DiagnosticKind::SpecialToken);
     }
 
+    /// The marker that was just read ended the turn, and more text follows. The marker is broken markup, as that text is.
+    pub fn after_end(&mut self) {
+        self.broken_markup(DiagnosticKind::AfterEnd);
+    }
+
     fn broken_markup(&mut self, stray: DiagnosticKind) {
         self.deliver_refused(self.memory.speculation.start().unwrap_or(self.memory.cursor.text_end));
         let Memory { cursor, speculation, emitter, .. } = &mut *self.memory;

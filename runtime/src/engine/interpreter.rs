@@ -66,7 +66,7 @@ impl Interpreter {
             None if here.exact => io.expect_here(markers),
             None if markers.hold_name() => io.expect_named(markers),
             None => io.expect(markers),
-            Some(Hole::Text(Channel::Unparsed)) => io.broken_call(markers),
+            Some(Hole::Text(Channel::Unparsed)) if !markers.list().is_empty() => io.broken_call(markers),
             Some(Hole::Text(channel)) => io.text(*channel, markers),
             Some(Hole::Name | Hole::Id | Hole::ArgumentName) => io.name(markers),
             Some(Hole::Value) if markers.hold_name() => io.named_value(markers),
@@ -161,6 +161,7 @@ impl Interpreter {
                 Action::CloseReasoning => io.close_reasoning(),
                 Action::Unparsed => io.unparsed(),
                 Action::OtherToken => io.other_token(),
+                Action::AfterEnd => io.after_end(),
                 Action::MissingMarker(text) => io.missing_marker(text),
                 Action::OpenContent | Action::CloseContent => {}
             }

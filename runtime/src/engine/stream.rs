@@ -456,11 +456,10 @@ fn after_foreign_tokens<'o>(program: &Program, prompt: &'o str) -> &'o str {
             rest = &prompt[at + token.len()..];
         }
     }
-    let is_role = rest.len() < prompt.len()
-        && rest.ends_with('\n')
-        && !rest.trim().is_empty()
-        && rest.trim().bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if is_role { "" } else { rest }
+    // White space after such a token belongs to the prompt, too.
+    let role = rest.trim();
+    let is_role = role.is_empty() || rest.ends_with('\n') && role.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if rest.len() < prompt.len() && is_role { "" } else { rest }
 }
 
 /// The offset of the last occurrence of a text in another. Prompts have their last turn near their end, so a simple search

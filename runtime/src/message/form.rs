@@ -119,7 +119,7 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
 
 impl DiagnosticKind {
     /// Every kind.
-    pub(super) const ALL: [Self; 18] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::UnknownTool,
         Self::MalformedArguments,
         Self::IncompleteCall,
@@ -138,6 +138,7 @@ impl DiagnosticKind {
         Self::ArgumentsAsText,
         Self::ForbiddenCall,
         Self::StrippedTokens,
+        Self::AfterEnd,
     ];
 
     /// The name under serde, such as `unknown_tool`.
@@ -161,6 +162,7 @@ impl DiagnosticKind {
             Self::ArgumentsAsText => "arguments_as_text",
             Self::ForbiddenCall => "forbidden_call",
             Self::StrippedTokens => "stripped_tokens",
+            Self::AfterEnd => "after_end",
         }
     }
 }

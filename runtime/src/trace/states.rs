@@ -147,7 +147,7 @@ fn does(action: &Action) -> Option<String> {
         Action::CloseFence => "close the code fence".to_owned(),
         Action::OpenReasoning => "open reasoning".to_owned(),
         Action::CloseReasoning => "close reasoning".to_owned(),
-        Action::Unparsed | Action::OtherToken => "take it for broken markup".to_owned(),
+        Action::Unparsed | Action::OtherToken | Action::AfterEnd => "take it for broken markup".to_owned(),
         Action::MissingMarker(text) => format!("report that {text:?} is missing"),
         Action::OpenContent | Action::CloseContent => return None,
     })
