@@ -68,7 +68,9 @@ const BEGIN_DICT: [&str; 2] = ["{'", "{ '"];
 /// A call that opens with `opener`, continued by `rest`. After a tag or a special token a model may write the call as a JSON
 /// object, or several in a list.
 pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: &Expr) -> Expr {
-    let is_whole = |literal: &Literal| tags(&literal.core) == [literal.core.as_str()];
+    // Where a call ends as it begins, what follows a tag does not tell which of the two it is.
+    let closes = |core: &str| spec.marker(MarkerKey::CallEnd).contains(core);
+    let is_whole = |literal: &Literal| tags(&literal.core) == [literal.core.as_str()] && !closes(&literal.core);
     let after = |literal: Literal, rest: Expr| {
         let objects = objects(spec, call_end.clone());
         sequence(vec![Expr::Literal(literal), Expr::Choice(vec![rest, objects])])
@@ -94,13 +96,7 @@ pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: 
 /// Calls as JSON objects in a format that writes them otherwise.
 fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
     let symbol = |core, peek| Literal { peek, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) };
-    let shape = CallShape {
-        name_field: "name".into(),
-        args_field: "arguments".into(),
-        id_field: "id".into(),
-        ..CallShape::default()
-    };
-    let object = || Expr::Hole(Hole::Object(Cow::Owned(shape.clone())).into());
+    let object = || Expr::Hole(Hole::Object(Cow::Owned(usual_shape())).into());
     let next = vec![
         Expr::Action(Action::EndCall),
         Expr::Action(Action::Speculate),
@@ -115,6 +111,16 @@ fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
         Expr::Literal(symbol("]", false)).optional(),
         end_of_call(spec, call_end),
     ])
+}
+
+/// The call object that most models write.
+fn usual_shape() -> CallShape {
+    CallShape {
+        name_field: "name".into(),
+        args_field: "arguments".into(),
+        id_field: "id".into(),
+        ..CallShape::default()
+    }
 }
 
 /// The beginnings of an opening marker that models write in its place. A marker that is a special token and words may lack the

@@ -59,7 +59,8 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         let list = sequence(vec![speculate(), opener("[", false), body.clone(), more, closing()]);
         let separator = Expr::Choice(vec![symbol(",", Role::Inner), symbol(";", Role::Inner)]).optional();
         let next = sequence(vec![speculate(), separator, brace.clone(), body.clone()]).repeated();
-        return Expr::Choice(vec![list, sequence(vec![speculate(), brace, body, next])]);
+        let calls = Expr::Choice(vec![list, sequence(vec![speculate(), brace, body, next])]);
+        return stray::after_other_token(spec, calls);
     }
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
     let section = if is_tag(&start) { section.optional() } else { section };

@@ -45,16 +45,35 @@ pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
     let is_marker = |key: &MarkerKey| *key != MarkerKey::UserStart && !key.as_str().starts_with("content.header.");
     let keys: Vec<MarkerKey> = MarkerKey::ALL.iter().copied().filter(is_marker).collect();
     let strays = tags(spec, &keys).into_iter().filter(is_special).map(|tag| (tag, Action::Unparsed));
-    let in_marker = |token: &String| spec.markers().any(|(_, text)| text.contains(token.as_str()));
-    let has_calls = spec.tools.format != ToolFormat::None;
-    let others = spec.tokens.other.iter().filter(|token| has_calls && !in_marker(token));
-    let others = others.map(|token| (tolerated(MarkerKey::OtherToken, token, Role::Stray), Action::OtherToken));
+    let others = other_tokens(spec).map(|token| (token, Action::OtherToken));
     let broken = |(tag, action)| Expr::Sequence(vec![Expr::Literal(tag), Expr::Action(action)]);
     let strays = strays.chain(others).filter(|(tag, _)| !is_end(tag)).map(broken);
     let rest = PlanHole::text(Channel::Unparsed, Vec::new(), Openers::Any);
     let end = Expr::Choice(ends.iter().cloned().map(Expr::Literal).collect());
     let end = sequence(vec![end, Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
     strays.chain((!ends.is_empty()).then_some(end)).collect()
+}
+
+/// The tokens that the template writes elsewhere, and that are in none of the markers.
+fn other_tokens(spec: &Source<'_>) -> impl Iterator<Item = Literal> {
+    let in_marker = |token: &String| spec.markers().any(|(_, text)| text.contains(token.as_str()));
+    let has_calls = spec.tools.format != ToolFormat::None;
+    let others = spec.tokens.other.iter().filter(move |token| has_calls && !in_marker(token));
+    others.map(|token| tolerated(MarkerKey::OtherToken, token, Role::Stray))
+}
+
+/// Calls that no marker announces. A model may write one of the other special tokens before them, and after them.
+pub(super) fn after_other_token(spec: &Source<'_>, calls: Expr) -> Expr {
+    let tokens: Vec<Literal> = other_tokens(spec).filter(is_special).collect();
+    if tokens.is_empty() {
+        return calls;
+    }
+    let part = |role, confirm| {
+        let part = |token: &Literal| Expr::Literal(Literal { role, confirm, ..token.clone() });
+        Expr::Choice(tokens.iter().map(part).collect())
+    };
+    let opened = sequence(vec![Expr::Action(Action::Speculate), part(Role::CallOpen, true), calls.clone()]);
+    sequence(vec![Expr::Choice(vec![calls, opened]), part(Role::Inner, false).repeated()])
 }
 
 /// What ends the turn although more text follows: a special token that only the end of a turn has, or the start of the user's
