@@ -1,7 +1,7 @@
 """canitoolcall adapter: replays fixtures through the `unjinja` command.
 
-unjinja derives a parser from a model's chat template. There are no parsers with names, so the configuration is a template:
-`models.tsv`, next to this file, names one for each reference model. Nothing here knows a format.
+unjinja derives a parser from a model's chat template. There are no parsers with names, so the configuration is a template. It is
+`ORG--MODEL.jinja`, if one of the folders has it; otherwise `models.tsv`, next to this file, names one. Nothing here knows a format.
 
 Each parse is one run of `unjinja parse --template FILE --format json`. For a stream, `--stream` is added, and standard input is a
 datagram socket: one read of the command receives one group of tokens, so that groups never merge. The events it prints are
@@ -14,7 +14,8 @@ Environment (pass with `canitoolcall run --env NAME=VALUE`):
 UNJINJA             the command; default: `unjinja` from PATH
 UNJINJA_TEMPLATES   folders with the templates, separated as in PATH; the folder `templates` next to this file is added
 UNJINJA_MODELS      the table of models; default: `models.tsv` next to this file
-UNJINJA_TOKENIZERS  folders ORG--MODEL with the tokenizer's file; without it, `huggingface_hub` is asked if it is installed
+UNJINJA_TOKENIZERS  a folder with folders ORG--MODEL that hold `tokenizer.json`, `tekken.json` or `tiktoken.model`; without it,
+                    `huggingface_hub` is asked if it is installed
 UNJINJA_UNPARSED    `content` or `separate` (default): where broken markup goes
 """
 
@@ -57,20 +58,21 @@ TOKENIZER_FILES = ("tekken.json", "tokenizer.json", "tiktoken.model")
 
 
 @dataclass(frozen=True)
-class Model:
-    """One row of the table: which template is read for a model, and how close it is to the model's own."""
+class Template:
+    """The template that is read for a model, and how close it is to the model's own: `own`, `exact` or `nearest`."""
 
-    template: str
+    path: Path
     match: str
 
 
-def read_models(path: Path) -> dict[str, Model]:
+def read_models(path: Path) -> dict[str, tuple[str, str]]:
+    """The name of a template and its match, for each model of a table."""
     rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:])
-    return {row[0]: Model(row[1], row[2]) for row in rows if len(row) >= 3}
+    return {row[0]: (row[1], row[2]) for row in rows if len(row) >= 3}
 
 
-def find_template(name: str, folders: Sequence[Path]) -> Path | None:
-    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+def file_stem(repo: str) -> str:
+    return repo.replace("/", "--")
 
 
 # --------------------------------------------------------------------------- pieces of a stream
@@ -150,7 +152,7 @@ def vocabulary(repo: str, revision: str) -> Vocabulary | str:
     """The tokens of a model, or why there are none."""
     folder = os.environ.get("UNJINJA_TOKENIZERS")
     if folder:
-        paths = (Path(folder) / repo.replace("/", "--") / name for name in TOKENIZER_FILES)
+        paths = (Path(folder) / file_stem(repo) / name for name in TOKENIZER_FILES)
         path = next((path for path in paths if path.is_file()), None)
         return Vocabulary(path) if path else f"no tokenizer of {repo} in UNJINJA_TOKENIZERS"
     try:
@@ -189,7 +191,7 @@ def text_pieces(raw: ReplayInput, markers: Collection[str], reason: str) -> Piec
     """An output cut without its tokenizer: the family's markers stay whole, other text becomes pieces of at most five letters."""
     longest_first = sorted(markers, key=len, reverse=True)
     marker = "|".join(map(re.escape, longest_first))
-    cut = re.compile(f"({marker})|" * bool(marker) + r" ?[^\W\d_]{1,5}|\d|\s+?(?=\S|$)|\s|[^\w\s]{1,2}?|.", re.DOTALL)
+    cut = re.compile((marker + "|" if marker else "") + r" ?[^\W\d_]{1,5}|\s+|.", re.DOTALL)
     numbers: dict[bytes, int] = {}
     units, special = [], set()
     for found in cut.finditer(raw.text):
@@ -242,25 +244,32 @@ class UnjinjaAdapter(Adapter):
     # -- coverage and configuration
 
     def supports(self, family: str, model: str) -> Support:
-        row = self.models.get(model)
-        if row is None:
-            return Support(False, f"the table of models has no template for {model}")
-        if find_template(row.template, self.folders) is None:
-            return Support(False, f"{row.template} is in no folder of UNJINJA_TEMPLATES")
-        return Support(True)
+        found = self._find(model)
+        return Support(True) if isinstance(found, Template) else Support(False, found)
 
-    def _template(self, raw: ReplayInput) -> Path:
-        path = find_template(self.models[raw.model].template, self.folders)
-        if path is None:
-            raise FileNotFoundError(self.models[raw.model].template)
-        return path
+    def _find(self, model: str) -> Template | str:
+        """The template of a model, or why there is none."""
+        names = [(f"{file_stem(model)}.jinja", "own")]
+        if model in self.models:
+            names.append(self.models[model])
+        for name, match in names:
+            for folder in self.folders:
+                if (folder / name).is_file():
+                    return Template(folder / name, match)
+        return f"no folder of UNJINJA_TEMPLATES has {' or '.join(name for name, _ in names)}"
+
+    def _template(self, raw: ReplayInput) -> Template:
+        found = self._find(raw.model)
+        if isinstance(found, str):
+            raise FileNotFoundError(found)
+        return found
 
     def parser_config(self, raw: ReplayInput) -> dict[str, Any]:
         template = self._template(raw)
         return {
-            "template": template.name,
-            "template_sha256": _sha256(template),
-            "template_match": self.models[raw.model].match,
+            "template": template.path.name,
+            "template_sha256": _sha256(template.path),
+            "template_match": template.match,
             "thinking": raw.thinking,
             "generation_prompt": raw.generation_prompt,
             "unparsed": self.unparsed,
@@ -268,7 +277,7 @@ class UnjinjaAdapter(Adapter):
             "calls_in_streams": "delivered at their end",
             "stop_token_appended": None,
             "nonstream_entrypoint": "unjinja parse --format json",
-            "stream_entrypoint": "unjinja parse --stream --format json, one read for each group of pieces",
+            "stream_entrypoint": "unjinja parse --stream --format json, one read for each group of at most 4096 bytes",
             "pieces": self._pieces(raw).source,
         }
 
@@ -315,21 +324,22 @@ class UnjinjaAdapter(Adapter):
         arguments = [*self._arguments(raw, tools), "--stream"]
         with tempfile.TemporaryFile(dir=self.temporary) as out, tempfile.TemporaryFile(dir=self.temporary) as errors:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-            with ours, subprocess.Popen(arguments, stdin=theirs, stdout=out, stderr=errors) as process:
+            with ours, theirs:
+                process = subprocess.Popen(arguments, stdin=theirs.fileno(), stdout=out, stderr=errors)
                 theirs.close()
-                ours.settimeout(TIMEOUT_S)
-                with suppress(BrokenPipeError, ConnectionError):  # the command has ended; its exit code says why
-                    for group in groups:
-                        for start in range(0, len(group), READ_SIZE):
-                            _send(ours, group[start : start + READ_SIZE])
-                    _send(ours, b"")  # the end: a read of no bytes
-                code = process.wait(TIMEOUT_S)
-            out.seek(0), errors.seek(0)
+                try:
+                    _feed(ours, groups)
+                    code = process.wait(TIMEOUT_S)
+                finally:
+                    process.kill()
+                    process.wait()
+            out.seek(0)
+            errors.seek(0)
             _check(code, errors.read())
             return accumulate(json.loads(line) for line in out)
 
     def _arguments(self, raw: ReplayInput, tools: Sequence[ToolSpec]) -> list[str]:
-        arguments = [self.binary, "parse", "--format", "json", "--template", str(self._template(raw))]
+        arguments = [self.binary, "parse", "--format", "json", "--template", str(self._template(raw).path)]
         arguments += ["--unparsed", self.unparsed, "--tools", self._tools_file(tools)]
         if raw.thinking is not None:
             arguments += ["--thinking", "on" if raw.thinking else "off"]
@@ -371,6 +381,16 @@ def accumulate(events: Iterator[Mapping[str, Any]]) -> ParseResult:
             case "tool_call_end" if event["index"] not in dropped:
                 client.append_tool_call(names[event["index"]], arguments[event["index"]])
     return client.result()
+
+
+def _feed(to: socket.socket, groups: Sequence[bytes]) -> None:
+    """Sends each group as one datagram, and an empty one for the end: a read of no bytes."""
+    to.settimeout(TIMEOUT_S)
+    with suppress(ConnectionError):  # the command has ended; its exit code says why
+        for group in groups:
+            for start in range(0, len(group), READ_SIZE):
+                _send(to, group[start : start + READ_SIZE])
+        _send(to, b"")
 
 
 def _send(to: socket.socket, datagram: bytes) -> None:

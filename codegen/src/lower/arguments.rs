@@ -28,7 +28,29 @@ const AFTER_VALUE: [MarkerKey; 4] =
 /// One argument: its name and its value.
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
     let prefix = marker(spec, MarkerKey::ArgumentNamePrefix, Role::Inner);
-    sequence(vec![prefix, hole(Hole::ArgumentName), after_name(spec)])
+    let own = sequence(vec![hole(Hole::ArgumentName), after_name(spec)]);
+    if spec.tools.format != ToolFormat::CallExpression || !is_empty(&prefix) {
+        return sequence(vec![prefix, own]);
+    }
+    // A model may write the name between quotes.
+    let quoted = ["\"", "'"].map(|quote| {
+        let begin = Expr::Literal(tolerated(MarkerKey::ArgumentsPunctuation, quote, Role::Inner));
+        let ends = ["=", ":"].map(|sign| {
+            let end = [quote, sign].concat();
+            Expr::Literal(tolerated(MarkerKey::ArgumentNameSuffix, &end, Role::Inner))
+        });
+        sequence(vec![begin, hole(Hole::ArgumentName), value(spec, literal_kind(spec), Expr::Choice(ends.into()))])
+    });
+    Expr::Choice([vec![own], quoted.into()].concat())
+}
+
+/// How the values of a call expression are read.
+fn literal_kind(spec: &Source<'_>) -> ArgumentKind {
+    let arguments = &spec.tools.arguments;
+    // With nothing between two arguments, a number ends where the next name begins.
+    let apart = [&arguments.separator, &arguments.value_suffix, &arguments.name_prefix, &arguments.quote];
+    let tight = apart.iter().all(|text| text.trim().is_empty());
+    if tight { ArgumentKind::TightLiteral } else { ArgumentKind::Literal }
 }
 
 /// The rest of an argument, after its name.
@@ -43,11 +65,7 @@ pub(super) fn after_name(spec: &Source<'_>) -> Expr {
         false => ArgumentKind::BySchema { python },
     };
     if tools.format == ToolFormat::CallExpression {
-        // With nothing between two arguments, a number ends where the next name begins.
-        let apart = [&arguments.separator, &arguments.value_suffix, &arguments.name_prefix, &arguments.quote];
-        let tight = apart.iter().all(|text| text.is_empty());
-        let kind = if tight { ArgumentKind::TightLiteral } else { ArgumentKind::Literal };
-        value(spec, kind, or_equals(spec, inner(MarkerKey::ArgumentNameSuffix)))
+        value(spec, literal_kind(spec), or_equals(spec, inner(MarkerKey::ArgumentNameSuffix)))
     } else if !arguments.type_prefix.trim().is_empty() {
         let text = value(spec, ArgumentKind::Text, types(spec, &["string"]));
         let other = value(spec, ArgumentKind::Other { python }, types(spec, &OTHER_TYPES));
@@ -126,18 +144,21 @@ fn without_quote(spec: &Source<'_>) -> Option<Expr> {
     ]))
 }
 
-/// A model may write an equals sign for the colon, before a literal.
-fn or_equals(spec: &Source<'_>, colon: Expr) -> Expr {
-    let quote = &spec.tools.arguments.quote;
-    if quote.is_empty() || spec.tools.arguments.name_suffix.trim() != ":" {
-        return colon;
-    }
-    let equals = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, "=", Role::Inner) };
+/// A model may write an equals sign for the colon before a literal, or a colon for the equals sign.
+fn or_equals(spec: &Source<'_>, own: Expr) -> Expr {
+    let quote = spec.tools.arguments.quote.as_str();
+    let other = match spec.tools.arguments.name_suffix.trim() {
+        ":" => "=",
+        "=" => ":",
+        _ => return own,
+    };
+    let other = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, other, Role::Inner) };
     let begins = |text: &str| {
         Expr::Literal(Literal { peek: true, ..tolerated(MarkerKey::ArgumentsPunctuation, text, Role::Inner) })
     };
-    let literals = std::iter::once(quote.as_str()).chain(BEGIN_LITERALS).map(begins).collect();
-    Expr::Choice(vec![colon, sequence(vec![Expr::Literal(equals), Expr::Choice(literals)])])
+    let quotes = std::iter::once(quote).filter(|quote| !quote.is_empty());
+    let literals = quotes.chain(BEGIN_LITERALS).map(begins).collect();
+    Expr::Choice(vec![own, sequence(vec![Expr::Literal(other), Expr::Choice(literals)])])
 }
 
 /// A quote token after a value that is between other quotes.

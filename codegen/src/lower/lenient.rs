@@ -32,19 +32,20 @@ pub(super) fn or_other_bracket(spec: &Source<'_>, key: MarkerKey, brackets: &[&s
     Expr::Choice(std::iter::once(own).chain(others).collect())
 }
 
-/// Arguments with tags, or in their place one JSON object.
+/// Arguments with tags or as in a call expression, or in their place one object.
 pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
-    if spec.tools.format != ToolFormat::TagWithTagged
-        || !MarkerText::new(&spec.tools.arguments.name_prefix).core.starts_with('<')
-    {
-        return list;
-    }
+    let arguments = match spec.tools.format {
+        ToolFormat::TagWithTagged if MarkerText::new(&spec.tools.arguments.name_prefix).core.starts_with('<') => {
+            Hole::Json
+        }
+        ToolFormat::CallExpression => Hole::Python,
+        _ => return list,
+    };
     let brace = match opening_brace() {
         Expr::Literal(literal) => Expr::Literal(Literal { origin: Origin::Recovery, ..literal }),
         other => other,
     };
-    let object = Expr::Hole(Hole::Json.into());
-    Expr::Choice(vec![list, sequence(vec![brace, object])])
+    Expr::Choice(vec![list, sequence(vec![brace, Expr::Hole(arguments.into())])])
 }
 
 /// A call as one JSON object or as a Python dict, whichever of the two the template writes. `is_marked`: a marker comes before it.
@@ -70,7 +71,11 @@ const BEGIN_DICT: [&str; 2] = ["{'", "{ '"];
 pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: &Expr) -> Expr {
     // Where a call ends as it begins, what follows a tag does not tell which of the two it is.
     let closes = |core: &str| spec.marker(MarkerKey::CallEnd).contains(core);
-    let is_whole = |literal: &Literal| tags(&literal.core) == [literal.core.as_str()] && !closes(&literal.core);
+    let is_whole = |literal: &Literal| {
+        // The bracket may be that of a list.
+        let core = literal.core.strip_suffix('[').unwrap_or(&literal.core);
+        tags(core) == [core] && !closes(core)
+    };
     let after = |literal: Literal, rest: Expr| {
         let objects = objects(spec, call_end.clone());
         sequence(vec![Expr::Literal(literal), Expr::Choice(vec![rest, objects])])
@@ -135,14 +140,14 @@ pub(super) fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Ve
     let is_own = spec.markers().all(|(other, text)| other == key || !text.contains(token));
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let mark = words.trim_start_matches(is_word);
-    if !is_own || words.is_empty() || mark.len() == words.len() || !mark.chars().all(|c| c.is_ascii_punctuation()) {
+    if !is_own || words.is_empty() || !mark.chars().all(|c| c.is_ascii_punctuation()) {
         return Vec::new();
     }
     match key {
-        MarkerKey::CallStart | MarkerKey::FunctionNamePrefix if !mark.is_empty() => {
-            vec![[token, mark].concat(), token.to_owned()]
+        MarkerKey::SectionStart | MarkerKey::CallStart | MarkerKey::FunctionNamePrefix => {
+            let shorter = [[token, mark].concat(), token.to_owned()];
+            shorter.into_iter().filter(|core| core != piece.core).collect()
         }
-        MarkerKey::CallStart | MarkerKey::FunctionNamePrefix => vec![token.to_owned()],
         MarkerKey::ReasoningStart if mark.is_empty() && piece.after.starts_with('\n') => vec![[token, "\n"].concat()],
         _ => Vec::new(),
     }

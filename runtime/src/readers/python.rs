@@ -6,6 +6,7 @@
 
 mod number;
 mod quote;
+mod raw;
 mod string;
 
 use crate::limits::MAX_NAME;
@@ -39,6 +40,8 @@ pub(crate) struct Translator {
     held: Vec<u8>,
     /// The quotes around the first key after that brace are not in the literal.
     added_quotes: bool,
+    /// Brackets that are open in text without quotes.
+    brackets: u32,
 }
 
 /// What the next byte belongs to.
@@ -50,6 +53,8 @@ enum At {
     Quote,
     TwoQuotes,
     Text,
+    /// Text without quotes.
+    Raw,
     /// This many of the three quotes that close the string were read.
     Closing(u8),
     Escape,
@@ -149,6 +154,26 @@ impl Translator {
                 }
                 continue;
             }
+            if self.at == At::Raw {
+                let (count, waits) = self.raw(&bytes[taken..], last, out);
+                taken += count;
+                match self.at {
+                    At::Done => return Progress::Done(taken),
+                    _ if waits => return Progress::Stop(taken),
+                    _ => continue,
+                }
+            }
+            let begins = self.at == At::Between(Expect::Literal) && !byte.is_ascii_whitespace() && !begins_value(byte);
+            if begins || (self.at == At::Token && !is_token(byte)) {
+                match self.is_raw(&bytes[taken..], last) {
+                    None if !last => return Progress::Stop(taken),
+                    Some(true) => {
+                        self.begin_raw(out);
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
             if self.at == At::Token && is_token(byte) {
                 if self.tight && self.structure.is_outermost() {
                     if !number::goes_on(&self.token, byte) {
@@ -185,6 +210,7 @@ impl Translator {
                 self.token.clear();
             }
             At::TwoQuotes => self.end_string(out),
+            At::Raw if outermost => self.end_string(out),
             At::Closing(quotes) => (0..quotes).for_each(|_| escape_byte_into(self.string.quote, out)),
             _ => {}
         }
@@ -252,7 +278,7 @@ impl Translator {
             At::Octal { left, value } => self.octal(left, value, byte, out),
             At::Done => Step::Ended,
             // The caller takes text of strings, and tokens, in one go.
-            At::Text => Step::Again,
+            At::Text | At::Raw => Step::Again,
             At::Between(_) if byte.is_ascii_whitespace() || byte == 0x0b => Step::Taken,
             At::Between(expect) => self.between(expect, byte, out),
         }
@@ -401,6 +427,11 @@ impl Translator {
         self.token.clear();
         self.at = self.structure.end_value().into();
     }
+}
+
+/// Whether a value may begin with this byte.
+fn begins_value(byte: u8) -> bool {
+    matches!(byte, b'{' | b'[' | b'(' | b'"' | b'\'') || is_token(byte)
 }
 
 #[cfg(test)]

@@ -36,13 +36,13 @@ fn is_word(byte: u8) -> bool {
 }
 
 /// What follows white space.
-fn behind_blanks(text: &[u8]) -> Option<&[u8]> {
+pub(super) fn behind_blanks(text: &[u8]) -> Option<&[u8]> {
     let blanks = text.iter().take(FAR).take_while(|byte| byte.is_ascii_whitespace()).count();
     text.get(blanks..).filter(|rest| !rest.is_empty())
 }
 
 /// Whether this is the name of an argument and what comes before its value.
-fn is_name(text: &[u8]) -> Option<bool> {
+pub(super) fn is_name(text: &[u8]) -> Option<bool> {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'=:,()[]{}<>".contains(byte);
     let name = text.iter().take(FAR).take_while(|byte| !ends(byte));
     match name.count() {
