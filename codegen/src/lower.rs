@@ -128,6 +128,21 @@ fn repeated_start(spec: &Source<'_>) -> Expr {
 /// The end of a turn: the text that the template writes there, or the beginning of it up to one of its tags, because a server
 /// may stop at any of them.
 fn turn_end(spec: &Source<'_>) -> Expr {
+    let ends = ends_of_turn(spec);
+    if ends.is_empty() && spec.tools.format == ToolFormat::None {
+        return Expr::empty();
+    }
+    // Tokens that end a text may follow, or come alone where a call ends the turn.
+    let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
+    let tokens = ends_of_text(spec).into_iter().filter(|token| !is_end(token));
+    let tails = tokens.map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
+    let tails = Expr::Choice(tails.collect()).optional();
+    let end = if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() };
+    sequence(vec![end, tails])
+}
+
+/// The texts that end a turn, as literals that count only at the end of the output.
+fn ends_of_turn(spec: &Source<'_>) -> Vec<Expr> {
     let others = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten();
     let mut ends: Vec<Expr> = Vec::new();
     for text in std::iter::once(&spec.turn.end).chain(others) {
@@ -139,16 +154,7 @@ fn turn_end(spec: &Source<'_>) -> Expr {
             }
         }
     }
-    if ends.is_empty() && spec.tools.format == ToolFormat::None {
-        return Expr::empty();
-    }
-    // Tokens that end a text may follow, or come alone where a call ends the turn.
-    let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
-    let tokens = ends_of_text(spec).into_iter().filter(|token| !is_end(token));
-    let tails = tokens.map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
-    let tails = Expr::Choice(tails.collect()).optional();
-    let end = if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() };
-    sequence(vec![end, tails])
+    ends
 }
 
 /// Tokens that end a text.

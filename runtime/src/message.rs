@@ -248,6 +248,8 @@ pub enum DiagnosticKind {
     StrippedTokens,
     /// Text comes after the end of the turn. The detail is the marker that ended the turn.
     AfterEnd,
+    /// The end of the output cuts off a marker. The detail is what there is of it.
+    CutMarker,
 }
 
 impl fmt::Display for Diagnostic {
@@ -280,6 +282,7 @@ impl fmt::Display for Diagnostic {
                 write!(f, "the request does not allow a call of `{detail}`: it is broken markup")
             }
             DiagnosticKind::AbandonedCall => write!(f, "{detail:?} opens a call that breaks off before its name"),
+            DiagnosticKind::CutMarker => write!(f, "the output ends within a marker: {detail:?}"),
             DiagnosticKind::AfterEnd => write!(f, "{detail:?} ends the turn, and more text follows it"),
             DiagnosticKind::StrayMarker => write!(f, "the marker {detail:?} closes nothing here"),
             DiagnosticKind::UnexpectedText => write!(f, "this text is where only markers may be: {detail:?}"),

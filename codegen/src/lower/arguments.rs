@@ -6,6 +6,7 @@ use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
 use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence, tolerated};
+use super::ends_of_turn;
 use super::source::Source;
 use crate::plan::{Expr, Literal, Role};
 
@@ -107,6 +108,10 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
     let mut closers = vec![confirmed(closer())];
     if reads == Hole::Value {
         closers.extend([without_closer(spec), before_next(spec)].into_iter().filter(|expr| !is_empty(expr)));
+        // A model may end its turn within a call.
+        let is_closed = !closers.iter().all(is_empty);
+        let ends = ends_of_turn(spec).into_iter().filter(|end| is_closed && is_tag(end));
+        closers.extend(ends.map(|end| sequence(vec![end, Expr::Action(Action::EndCallIncomplete)])));
     }
     let closers = Expr::Choice(closers);
     let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), superfluous_quote(spec), closers];

@@ -25,7 +25,7 @@ pub(super) fn sequence(items: Vec<Expr>) -> Expr {
     for item in flat {
         match item {
             Expr::Literal(literal) if literal.core.is_empty() => match out.last_mut() {
-                Some(Expr::Literal(last)) if !last.core.is_empty() => last.after.push_str(&literal.before),
+                Some(last) if ends_in_marker(last) => add_layout(last, &literal.before),
                 _ => layout.push_str(&literal.before),
             },
             Expr::Literal(mut literal) => {
@@ -54,6 +54,26 @@ pub(super) fn sequence(items: Vec<Expr>) -> Expr {
     Expr::Sequence(out)
 }
 
+/// Whether an expression ends in a marker, whatever is chosen.
+fn ends_in_marker(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(literal) => !literal.core.is_empty(),
+        Expr::Sequence(items) => items.last().is_some_and(ends_in_marker),
+        Expr::Choice(choices) => !choices.is_empty() && choices.iter().all(ends_in_marker),
+        _ => false,
+    }
+}
+
+/// Adds white space after such an expression.
+fn add_layout(expr: &mut Expr, layout: &str) {
+    match expr {
+        Expr::Literal(literal) if !literal.peek => literal.after.push_str(layout),
+        Expr::Sequence(items) => items.iter_mut().rev().take(1).for_each(|last| add_layout(last, layout)),
+        Expr::Choice(choices) => choices.iter_mut().for_each(|choice| add_layout(choice, layout)),
+        _ => {}
+    }
+}
+
 /// A marker as its parts, so that a model may leave out the white space between them. If other texts count as the marker
 /// too, any of them is accepted.
 pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
@@ -62,8 +82,10 @@ pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
     let is_marker = |text: &&str| !MarkerText::new(text).is_layout();
     let texts = std::iter::once(text).chain(others).chain(spec.headers(key)).filter(is_marker);
     let mut choices: Vec<Expr> = texts.map(|text| sequence(vec![marker_parts(spec, key, text, role)])).collect();
-    let shorter = lenient::without_words(spec, key, text).into_iter();
-    choices.extend(shorter.map(|core| Expr::Literal(tolerated(key, &core, role))));
+    let others = lenient::others(spec, key, text).into_iter();
+    let whole = MarkerText::new(text);
+    let other = |core: String| Literal { before: whole.before.to_owned(), after: whole.after.to_owned(), ..tolerated(key, &core, role) };
+    choices.extend(others.map(|core| Expr::Literal(other(core))));
     match (choices.len(), is_marker(&text)) {
         (0, _) | (1, true) => marker_parts(spec, key, text, role),
         (_, true) => Expr::Choice(choices),

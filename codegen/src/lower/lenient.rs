@@ -78,7 +78,8 @@ pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: 
     };
     let after = |literal: Literal, rest: Expr| {
         let objects = objects(spec, call_end.clone());
-        sequence(vec![Expr::Literal(literal), Expr::Choice(vec![rest, objects])])
+        let again = again(&literal);
+        sequence(vec![Expr::Literal(literal), again, Expr::Choice(vec![rest, objects])])
     };
     match opener {
         Expr::Choice(choices) => {
@@ -96,6 +97,13 @@ pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: 
         },
         other => sequence(vec![other, rest]),
     }
+}
+
+/// The marker that opens a call, which a model may write again.
+pub(super) fn again(opener: &Literal) -> Expr {
+    let layout = opener.after.clone();
+    let again = Literal { after: layout, ..tolerated(opener.key, &opener.core, Role::Inner) };
+    Expr::Literal(again).repeated()
 }
 
 /// Calls as JSON objects in a format that writes them otherwise.
@@ -128,10 +136,56 @@ fn usual_shape() -> CallShape {
     }
 }
 
-/// The beginnings of an opening marker that models write in its place. A marker that is a special token and words may lack the
-/// words, if no other marker has that token: then it opens the same. The white space after the words is what ends them in a
-/// header.
-pub(super) fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
+/// What a model may write in place of a marker.
+pub(super) fn others(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
+    match key {
+        MarkerKey::SectionStart | MarkerKey::CallStart | MarkerKey::ReasoningStart => without_words(spec, key, text),
+        MarkerKey::FunctionNamePrefix => {
+            [without_words(spec, key, text), attributes(text, spec.marker(MarkerKey::FunctionNameSuffix))].concat()
+        }
+        MarkerKey::ArgumentNamePrefix => attributes(text, spec.marker(MarkerKey::ArgumentNameSuffix)),
+        MarkerKey::FunctionNameSuffix => ends_of_tag(spec.marker(MarkerKey::FunctionNamePrefix), text),
+        MarkerKey::ArgumentNameSuffix => ends_of_tag(spec.marker(MarkerKey::ArgumentNamePrefix), text),
+        _ => Vec::new(),
+    }
+}
+
+/// How a tag has a name: what stands between the name of the tag and that name.
+const ATTRIBUTES: [&str; 4] = ["=\"", "=", " name=\"", " name="];
+
+/// The tag before a name, and the way in which it has the name, if the tag ends directly after the name.
+fn tag_of_name<'t>(prefix: &'t str, suffix: &str) -> Option<(&'t str, &'static str)> {
+    let core = MarkerText::new(prefix).core;
+    let attribute = ATTRIBUTES.into_iter().filter(|attribute| core.ends_with(attribute)).max_by_key(|found| found.len())?;
+    let tag = core.strip_suffix(attribute)?;
+    let is_tag = tag.strip_prefix('<').is_some_and(|name| !name.contains(['<', '>', '=', ' ']));
+    (is_tag && MarkerText::new(suffix).core.trim_start_matches('"') == ">").then_some((tag, attribute))
+}
+
+/// The other ways in which a tag may have a name.
+fn attributes(prefix: &str, suffix: &str) -> Vec<String> {
+    let Some((tag, own)) = tag_of_name(prefix, suffix) else { return Vec::new() };
+    ATTRIBUTES.into_iter().filter(|other| *other != own).map(|other| [tag, other].concat()).collect()
+}
+
+/// The end of such a tag, with a quote or without.
+fn ends_of_tag(prefix: &str, suffix: &str) -> Vec<String> {
+    let own = MarkerText::new(suffix).core;
+    let ends = ["\">", ">"].into_iter().filter(|end| tag_of_name(prefix, suffix).is_some() && *end != own);
+    ends.map(str::to_owned).collect()
+}
+
+/// The end of a tag that closes itself, after the name of a function: the call has no arguments.
+pub(super) fn self_closing(spec: &Source<'_>) -> Vec<Expr> {
+    let suffix = spec.marker(MarkerKey::FunctionNameSuffix);
+    let is_tag = tag_of_name(spec.marker(MarkerKey::FunctionNamePrefix), suffix).is_some();
+    let ends = ["/>", " />", "\"/>", "\" />"].into_iter().filter(|_| is_tag);
+    ends.map(|end| Expr::Literal(tolerated(MarkerKey::FunctionNameSuffix, end, Role::Inner))).collect()
+}
+
+/// A marker that is a special token and words may lack the words, if no other marker has that token: then it opens the same. The
+/// white space after the words is what ends them in a header.
+fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
     let Some(piece) = MarkerText::pieces(text).into_iter().next() else { return Vec::new() };
     let Some(token) = piece.tags().first().copied().filter(|tag| is_special_token(tag.as_bytes())) else {
         return Vec::new();
@@ -143,14 +197,12 @@ pub(super) fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Ve
     if !is_own || words.is_empty() || !mark.chars().all(|c| c.is_ascii_punctuation()) {
         return Vec::new();
     }
-    match key {
-        MarkerKey::SectionStart | MarkerKey::CallStart | MarkerKey::FunctionNamePrefix => {
-            let shorter = [[token, mark].concat(), token.to_owned()];
-            shorter.into_iter().filter(|core| core != piece.core).collect()
-        }
-        MarkerKey::ReasoningStart if mark.is_empty() && piece.after.starts_with('\n') => vec![[token, "\n"].concat()],
-        _ => Vec::new(),
+    if key == MarkerKey::ReasoningStart {
+        let ends_header = mark.is_empty() && piece.after.starts_with('\n');
+        return ends_header.then(|| [token, "\n"].concat()).into_iter().collect();
     }
+    let shorter = [[token, mark].concat(), token.to_owned()];
+    shorter.into_iter().filter(|core| core != piece.core).collect()
 }
 
 /// The end of a call expression whose bracket is missing: what closes the call or all calls, after a special token.

@@ -145,8 +145,10 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     }
     let speculate = || Expr::Action(Action::Speculate);
     let named_call = |start: Action, suffix: Expr| {
-        let call = sequence([vec![Expr::Action(start), suffix], body.clone()].concat());
-        let choices = std::iter::once(call).chain(split.clone()).chain(stray::next_opener(spec));
+        let call = sequence([vec![Expr::Action(start.clone()), suffix], body.clone()].concat());
+        let closed = |end| sequence(vec![Expr::Action(start.clone()), end, stray::end_of_call(spec, call_end.clone())]);
+        let empty = lenient::self_closing(spec).into_iter().map(closed);
+        let choices = std::iter::once(call).chain(split.clone()).chain(empty).chain(stray::next_opener(spec));
         sequence(vec![hole(Hole::Name), Expr::Choice(choices.collect())])
     };
     let needs_more = goes_on || (between_symbols && tools.format == ToolFormat::TagWithJson);

@@ -54,6 +54,18 @@ pub(super) struct Stretch {
     pub(super) found: Found,
     /// All buffered text was read, but for white space that may belong to a marker, or the first byte of one.
     pub(super) all_read: bool,
+    /// Where the text ends; after `to` if the end of the output cuts off a marker, which begins there.
+    pub(super) end: usize,
+}
+
+/// The fewest bytes of a marker that show that it is one.
+const LEAST_OF_MARKER: usize = 3;
+
+/// The marker whose beginning this is, if it is more than that of any tag.
+fn cut_marker<'m>(rest: &[u8], markers: &'m Markers) -> Option<&'m Marker> {
+    let is_cut = |marker: &&Marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest);
+    let begins_tag = rest.len() >= LEAST_OF_MARKER && matches!(rest[0], b'<' | b'[' | b']');
+    markers.list().iter().find(is_cut).filter(|_| begins_tag)
 }
 
 impl Cursor {
@@ -108,7 +120,7 @@ impl Cursor {
             let marker = &markers.list()[index];
             let to = from + trim_before(&input.bytes[from..at], &marker.before);
             self.take(marker, at, to);
-            return Stretch { from, to, found: Found::Marker(index), all_read: false };
+            return Stretch { from, to, found: Found::Marker(index), all_read: false, end: to };
         }
         let layout = if input.last { 0 } else { trailing_layout(&input.bytes[from..at], markers) };
         let to = if input.last { input.bytes.len() } else { from + input.whole_characters(from, at - layout) };
@@ -119,7 +131,29 @@ impl Cursor {
         if all_read {
             self.search.restart(at);
         }
-        Stretch { from, to, found: Found::Wait, all_read }
+        let cut = if input.last { self.cut_marker(input.bytes, from, markers, names) } else { to };
+        Stretch { from, to: cut, found: Found::Wait, all_read, end: to }
+    }
+
+    /// Where a marker begins that the end of the output cuts off, with the white space that belongs to it; the end if there is
+    /// none. Only the beginning of a tag shows that it is one.
+    fn cut_marker(&mut self, bytes: &[u8], from: usize, markers: &Markers, names: Names<'_>) -> usize {
+        let longest = markers.list().iter().map(|marker| marker.core.len()).max().unwrap_or_default();
+        let start = from.max(bytes.len().saturating_sub(longest));
+        let Some(tag) = bytes[start..].iter().position(|byte| matches!(byte, b'<' | b'[' | b']')) else {
+            return bytes.len();
+        };
+        self.search.restart(start + tag);
+        let Candidate::Partial { at } = self.search.find(bytes, markers, names, false) else { return bytes.len() };
+        match cut_marker(&bytes[at..], markers) {
+            Some(marker) => from + trim_before(&bytes[from..at], &marker.before),
+            None => bytes.len(),
+        }
+    }
+
+    /// Whether the output ends here with the beginning of one of `markers`, which must come next, and white space before it.
+    pub(super) fn ends_in_marker(&self, bytes: &[u8], markers: &Markers) -> bool {
+        cut_marker(bytes[self.pos..].trim_ascii_start(), markers).is_some()
     }
 
     /// Finds out up to where no text comes before a marker, but white space.

@@ -51,6 +51,11 @@ impl<'a> Io<'a> {
             }
             self.memory.emitter.text(channel, &self.input, stretch.from, stretch.to, self.sink);
         }
+        if stretch.to < stretch.end {
+            self.cut_marker(stretch.to, stretch.end);
+            let emitter = &mut self.memory.emitter;
+            emitter.text(Channel::Unparsed, &self.input, stretch.to, stretch.end, self.sink);
+        }
         // Until text was read, a marker may come that only leads.
         if stretch.all_read
             && self.memory.cursor.search.context.in_text
@@ -69,6 +74,11 @@ impl<'a> Io<'a> {
         if stretch.from < stretch.to {
             self.feed_tagged(stretch.from, stretch.to);
         }
+        if stretch.to < stretch.end {
+            self.cut_marker(stretch.to, stretch.end);
+            let Memory { calls, emitter, .. } = &mut *self.memory;
+            calls.keep_unparsed(&self.input.bytes[stretch.to..stretch.end], emitter, self.sink);
+        }
         if stretch.all_read && self.memory.readers.reading == Reading::Tagged {
             let string_of = self.memory.calls.index().filter(|_| self.memory.readers.tagged.writes_text());
             self.take_fast_path(|| FastPath::in_raw_value(markers, string_of, Memory::read_raw_value));
@@ -76,12 +86,43 @@ impl<'a> Io<'a> {
         stretch.found
     }
 
+    /// The end of the output cuts off a marker.
+    #[cold]
+    fn cut_marker(&mut self, from: usize, to: usize) {
+        let marker = String::from_utf8_lossy(self.input.bytes[from..to].trim_ascii());
+        let emitter = &mut self.memory.emitter;
+        let diagnostic = Diagnostic::new(DiagnosticKind::CutMarker, None, marker);
+        emitter.note(Diagnostic { at: emitter.place(from), ..diagnostic }, self.sink);
+    }
+
     /// Reads one of `markers`. White space may come before it. [`Found::Other`] if something else comes.
     pub fn expect(&mut self, markers: &Markers) -> Found {
         if !self.skip_layout() {
             return Found::Wait;
         }
-        self.memory.cursor.expect(&self.input, markers, false)
+        let found = self.memory.cursor.expect(&self.input, markers, false);
+        if found == Found::Other && self.input.last && self.memory.cursor.ends_in_marker(self.input.bytes, markers) {
+            return self.end_in_marker();
+        }
+        found
+    }
+
+    /// The output ends with the beginning of a marker, where only markers may come. It is broken markup, unless it is held back
+    /// with what comes before it.
+    #[cold]
+    fn end_in_marker(&mut self) -> Found {
+        let (from, to) = (self.memory.cursor.pos, self.input.bytes.len());
+        if !self.memory.speculation.is_open() {
+            self.deliver_refused(from);
+            self.cut_marker(from, to);
+            let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
+            cursor.go_back(to, to);
+            match calls.open {
+                Some(_) => calls.keep_unparsed(&self.input.bytes[from..to], emitter, self.sink),
+                None => emitter.text(Channel::Unparsed, &self.input, from, to, self.sink),
+            }
+        }
+        Found::Wait
     }
 
     /// Reads one of `markers`, with no white space before it except its own layout. [`Found::Other`] if something else comes.
@@ -182,6 +223,17 @@ impl<'a> Io<'a> {
         Some(state)
     }
 
+    /// The text does not fit, and nothing was held back. An open call is over; up to its closer, what follows is broken markup.
+    /// Returns the state that continues.
+    pub(super) fn break_off_call(&mut self, program: &Program) -> StateId {
+        let unparsed = program.unparsed.filter(|_| self.memory.calls.open.is_some());
+        self.end_call_incomplete();
+        if unparsed.is_some() {
+            self.speculate_here(program.content);
+        }
+        unparsed.unwrap_or(program.content)
+    }
+
     /// Whether the text that is held back is a broken call and no prose.
     fn breaks_off(&mut self, program: &Program, state: StateId) -> bool {
         let Memory { cursor, speculation, .. } = &mut *self.memory;
@@ -202,15 +254,37 @@ impl<'a> Io<'a> {
         !text.is_empty() && markers.markers.list().iter().any(|marker| marker.core.as_bytes().starts_with(text))
     }
 
+    /// Whether the output ends in a call, before its name: all that follows the opening tag fits. If nothing follows a tag, it
+    /// may be prose, unless it begins a line.
+    fn is_cut_call(&self, program: &Program) -> bool {
+        let Memory { speculation, emitter, .. } = &*self.memory;
+        let begins_line = matches!(emitter.last, b'\n' | 0);
+        program.unparsed.is_some() && speculation.is_cut_call(self.input.bytes, begins_line)
+    }
+
     /// The output ends where a call was about to begin. If a special token opened it, that is no prose. Returns whether text
     /// was settled.
     pub(super) fn break_off(&mut self, program: &Program, state: StateId) -> bool {
-        let broken = self.breaks_off(program, state) || self.is_cut_closer(program, state);
+        let broken = self.breaks_off(program, state) || self.is_cut_closer(program, state) || self.is_cut_call(program);
         if broken {
-            self.memory.cursor.go_back(self.input.bytes.len(), self.input.bytes.len());
-            self.unparsed();
+            self.end_unparsed();
         }
         broken
+    }
+
+    /// The same where only white space follows the tag that opens the call.
+    pub(super) fn end_in_opener(&mut self, program: &Program) -> bool {
+        let ends = self.memory.speculation.ends_in_opener(self.input.bytes) && self.is_cut_call(program);
+        if ends {
+            self.end_unparsed();
+        }
+        ends
+    }
+
+    /// All text that is held back is broken markup.
+    fn end_unparsed(&mut self) {
+        self.memory.cursor.go_back(self.input.bytes.len(), self.input.bytes.len());
+        self.unparsed();
     }
 
     /// Reads a broken call up to one of `markers`, which may close it. All of it is held back. [`Found::Other`] if it gets too

@@ -447,6 +447,9 @@ impl Probe {
     }
 }
 
+/// The fewest bytes of a core, cut off by the end of the text, that confirm a marker.
+const LEAST_OF_CORE: usize = 2;
+
 impl Confirming {
     fn new(marker: usize, cores: usize) -> Self {
         Self { marker, space: 0, read: 0, alive: all(cores), refused: false, name: NameProbe::default() }
@@ -459,7 +462,8 @@ impl Confirming {
             let Some(&byte) = after.get(self.space + self.read) else {
                 return match (last, self.read) {
                     (true, 0) => Some(true),
-                    (true, _) => Some(false),
+                    // The end cuts off one of the cores, if it left enough of it.
+                    (true, read) => Some(read >= LEAST_OF_CORE),
                     (false, _) => None,
                 };
             };

@@ -53,6 +53,20 @@ impl Speculation {
         true
     }
 
+    /// Whether the text that is held back is a call that the end of the output cuts off, if all of it fits. `begins_line`: the
+    /// text before it ended with a line.
+    pub(super) fn is_cut_call(&self, text: &[u8], begins_line: bool) -> bool {
+        let Some(held) = &self.held else { return false };
+        let opens_line = begins_line && held.text == held.marker || text[held.text..held.marker].contains(&b'\n');
+        let goes_on = !self.ends_in_opener(text);
+        held.opener(text).starts_with(b"<") && held.broken.is_none() && (opens_line || goes_on)
+    }
+
+    /// Whether the text that is held back is a marker with nothing but white space after it.
+    pub(super) fn ends_in_opener(&self, text: &[u8]) -> bool {
+        self.held.is_some_and(|held| held.marker < held.opened && text[held.opened..].trim_ascii().is_empty())
+    }
+
     /// Whether text is held back.
     pub(super) fn is_open(&self) -> bool {
         self.held.is_some()

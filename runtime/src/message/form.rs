@@ -119,7 +119,7 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
 
 impl DiagnosticKind {
     /// Every kind.
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 20] = [
         Self::UnknownTool,
         Self::MalformedArguments,
         Self::IncompleteCall,
@@ -139,6 +139,7 @@ impl DiagnosticKind {
         Self::ForbiddenCall,
         Self::StrippedTokens,
         Self::AfterEnd,
+        Self::CutMarker,
     ];
 
     /// The name under serde, such as `unknown_tool`.
@@ -163,6 +164,7 @@ impl DiagnosticKind {
             Self::ForbiddenCall => "forbidden_call",
             Self::StrippedTokens => "stripped_tokens",
             Self::AfterEnd => "after_end",
+            Self::CutMarker => "cut_marker",
         }
     }
 }
