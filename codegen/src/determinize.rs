@@ -380,8 +380,8 @@ impl Builder {
         for (_, index, to) in &closure.literals {
             let next = &self.graph.literals[*index];
             let (core, Literal { before, origin, .. }) = (next.up_to_name(), next);
-            // What no template writes there confirms nothing.
-            if *origin == Origin::Recovery {
+            // What no template writes there confirms only what no template writes either.
+            if *origin == Origin::Recovery && literal.origin == Origin::Canonical {
                 continue;
             }
             let known = names.len();

@@ -11,15 +11,17 @@ mod native;
 mod source;
 mod stray;
 mod tagged;
+mod turn_end;
+mod variants;
 
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Channel;
 use unjinja_runtime::abi_3::{Action, InText, Origin};
-use unjinja_spec::{ContentMode, END_OF_TEXT, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
+use unjinja_spec::{ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
 use crate::plan::{Expr, Literal, Openers, Plan, PlanHole, Role};
-use build::{is_empty, is_tag, literal, marker, sequence, tolerated};
+use build::{is_empty, is_tag, literal, marker, sequence};
 use source::Source;
 use stray::leftovers;
 
@@ -93,7 +95,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     if has_calls {
         parts.push(stray::broken_call(spec));
     }
-    Plan { turn: sequence(vec![repeated_start(spec), first, Expr::Choice(parts).repeated(), turn_end(spec)]) }
+    Plan { turn: sequence(vec![repeated_start(spec), first, Expr::Choice(parts).repeated(), turn_end::turn_end(spec)]) }
 }
 
 /// Whether a call may open with a marker that counts only before a text.
@@ -123,44 +125,6 @@ fn repeated_start(spec: &Source<'_>) -> Expr {
         }
     }
     if starts.is_empty() { Expr::empty() } else { Expr::Choice(starts).optional() }
-}
-
-/// The end of a turn: the text that the template writes there, or the beginning of it up to one of its tags, because a server
-/// may stop at any of them.
-fn turn_end(spec: &Source<'_>) -> Expr {
-    let ends = ends_of_turn(spec);
-    if ends.is_empty() && spec.tools.format == ToolFormat::None {
-        return Expr::empty();
-    }
-    // Tokens that end a text may follow, or come alone where a call ends the turn.
-    let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
-    let tokens = ends_of_text(spec).into_iter().filter(|token| !is_end(token));
-    let tails = tokens.map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
-    let tails = Expr::Choice(tails.collect()).optional();
-    let end = if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() };
-    sequence(vec![end, tails])
-}
-
-/// The texts that end a turn, as literals that count only at the end of the output.
-fn ends_of_turn(spec: &Source<'_>) -> Vec<Expr> {
-    let others = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten();
-    let mut ends: Vec<Expr> = Vec::new();
-    for text in std::iter::once(&spec.turn.end).chain(others) {
-        let whole = MarkerText::new(text);
-        for core in whole.beginnings() {
-            let end = Expr::Literal(literal(MarkerKey::TurnEnd, MarkerText { core, ..whole }, Role::TurnEnd));
-            if !is_empty(&end) && !ends.contains(&end) {
-                ends.push(end);
-            }
-        }
-    }
-    ends
-}
-
-/// Tokens that end a text.
-fn ends_of_text<'s>(spec: &'s Source<'_>) -> BTreeSet<&'s str> {
-    let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
-    own.into_iter().chain(END_OF_TEXT).collect()
 }
 
 /// All calls of a turn. `None` if the format has no calls.

@@ -21,6 +21,7 @@ mod renderer;
 #[cfg(feature = "grammar")]
 mod request;
 mod shorthands;
+mod vocabulary;
 
 pub use cache::CacheUse;
 pub use conversation::Conversation;

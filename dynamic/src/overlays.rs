@@ -7,15 +7,21 @@ use std::path::PathBuf;
 
 use unjinja_spec::{FormatSpec, Overlay, OverlayKey, ToolFormat};
 
+use crate::vocabulary::{Vocabulary, adds};
+
 /// An overlay together with the spec that it was written for.
 ///
 /// [`Loader::overlays`](crate::Loader::overlays) applies it to
 /// - the template that the spec was made from (the same SHA-256), and
 /// - any template that is analysed and has the same format with calls: the analysis found the same values for every key that
-///   decides how an output is read ([`FormatSpec::format_hash`]), and both templates render calls.
+///   decides how an output is read ([`FormatSpec::format_hash`]), and both templates render calls, and
+/// - any template that is analysed and has the same vocabulary: the same special tokens and words in the markers that open
+///   something, at least one of the tokens beyond the header of a turn. Then the overlay must only add to what the analysis
+///   found.
 ///
 /// Without calls, formats say too little: models that share the markers of a turn write calls in many ways, so an overlay
-/// that adds those of one model would be wrong for another. Such an overlay only fits its own template.
+/// that adds those of one model would be wrong for another. Such an overlay fits only its own template, and templates that have the
+/// same special tokens around tools.
 ///
 /// ```
 /// use unjinja_dynamic::{KnownOverlay, Loader, Model, Overlay};
@@ -37,6 +43,9 @@ pub struct KnownOverlay {
     sha256: String,
     /// The hash of the format; `None` if it has no calls.
     format: Option<String>,
+    /// The vocabulary of the format, without the overlay and with it.
+    base: Vocabulary,
+    corrected: Vocabulary,
     overlay: Overlay,
 }
 
@@ -74,12 +83,16 @@ pub enum Reason {
     SameTemplate,
     /// It was written for another template of the same format.
     SameFormat,
+    /// It was written for another template whose markers have the same special tokens and words.
+    SameVocabulary,
 }
 
 impl KnownOverlay {
     /// An overlay, and the spec next to it as the analysis made it, without the overlay.
     pub fn new(spec: &FormatSpec, overlay: Overlay) -> Self {
-        Self { sha256: spec.template.sha256.clone(), format: format_with_calls(spec), overlay }
+        let base = Vocabulary::of(spec);
+        let corrected = overlay.apply(spec).map_or_else(|_| base.clone(), |spec| Vocabulary::of(&spec));
+        Self { sha256: spec.template.sha256.clone(), format: format_with_calls(spec), base, corrected, overlay }
     }
 
     /// Whether the overlay fits a spec without overlays, and why.
@@ -87,8 +100,11 @@ impl KnownOverlay {
         if self.sha256 == spec.template.sha256 {
             return Some(Reason::SameTemplate);
         }
-        let alike = self.format.is_some() && self.format == format_with_calls(spec);
-        alike.then_some(Reason::SameFormat)
+        if self.format.is_some() && self.format == format_with_calls(spec) {
+            return Some(Reason::SameFormat);
+        }
+        let alike = Vocabulary::of(spec).is_like(&self.base, &self.corrected) && adds(&self.overlay, spec);
+        alike.then_some(Reason::SameVocabulary)
     }
 }
 
@@ -102,7 +118,8 @@ impl Correction {
     }
 }
 
-/// The known overlay for a spec: one that was written for its template, else one for its format if there is exactly one.
+/// The known overlay for a spec: one that was written for its template, else one for its format, else one for its vocabulary, if
+/// there is exactly one.
 /// Overlays that contradict each other apply to nothing, because nobody could say which one is right. A reviewed spec gets
 /// no overlay of another template.
 pub(crate) fn fitting<'k>(
@@ -117,9 +134,10 @@ pub(crate) fn fitting<'k>(
     if origin == Origin::Reviewed {
         return None;
     }
-    let mut alike = fitting(Reason::SameFormat);
+    let reason = [Reason::SameFormat, Reason::SameVocabulary].into_iter().find(|&reason| fitting(reason).next().is_some())?;
+    let mut alike = fitting(reason);
     let first = alike.next()?;
     let corrected = first.overlay.apply(spec).ok()?;
     let agrees = |other: &KnownOverlay| other.overlay.apply(spec).is_ok_and(|spec| spec == corrected);
-    alike.all(agrees).then_some((Reason::SameFormat, &first.overlay))
+    alike.all(agrees).then_some((reason, &first.overlay))
 }

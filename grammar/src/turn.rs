@@ -400,7 +400,7 @@ impl<'a> TurnRules<'a> {
 }
 
 /// Whether a template writes this. What parsers only tolerate is in no grammar.
-fn is_canonical(transition: &Transition) -> bool {
+pub(super) fn is_canonical(transition: &Transition) -> bool {
     transition.origin == Origin::Canonical
 }
 

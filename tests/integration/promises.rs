@@ -92,7 +92,7 @@ fn a_push_after_the_end_begins_a_new_turn() {
 }
 
 #[test]
-fn a_turn_end_is_syntax_at_the_very_end_and_text_elsewhere() -> Result<(), Failure> {
+fn a_turn_end_is_syntax_at_the_very_end_and_what_follows_one_is_broken_markup() -> Result<(), Failure> {
     let mut tried = 0;
     for model in own_models()? {
         let (spec, name) = (&model.spec, &model.spec.template.name);
@@ -109,10 +109,15 @@ fn a_turn_end_is_syntax_at_the_very_end_and_text_elsewhere() -> Result<(), Failu
         case(format!("{before}Rain.{}", spec.turn.end)).content("Rain.").run(parser);
         case(format!("{before}Rain.{end}")).content("Rain.").run(parser);
         let inside = format!("Rain.{end} Or not.");
-        let case = case(format!("{before}{inside}{}", spec.turn.end)).content(inside);
-        // A special token in an answer is reported.
-        let told = spec.tools.format != ToolFormat::None && is_special_token(end.as_bytes());
-        if told { case.diagnostic(DiagnosticKind::StrayMarker) } else { case }.run(parser);
+        if is_special_token(end.as_bytes()) {
+            // What follows the end of the turn is broken markup, with all that it has. It is delivered as content.
+            case(format!("{before}{inside}{end}"))
+                .content(format!("{inside}{end}"))
+                .diagnostic(DiagnosticKind::AfterEnd)
+                .run(parser);
+        } else {
+            case(format!("{before}{inside}{}", spec.turn.end)).content(inside).run(parser);
+        }
     }
     assert!(tried > 12, "{tried} templates are too few to show anything");
     Ok(())

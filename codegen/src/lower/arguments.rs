@@ -6,8 +6,8 @@ use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
 use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence, tolerated};
-use super::ends_of_turn;
 use super::source::Source;
+use super::turn_end::ends_of_turn;
 use crate::plan::{Expr, Literal, Role};
 
 /// The brackets of CDATA.
@@ -15,8 +15,8 @@ const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
 /// How a literal begins, in JSON or in Python: as a string, a list, an object, a number, or a word.
 const BEGIN_LITERALS: [&str; 21] = [
-    "\"", "'", "[", "{", "-", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "true", "false", "null", "True", "False",
-    "None",
+    "\"", "'", "[", "{", "-", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "true", "false", "null", "True",
+    "False", "None",
 ];
 
 /// The JSON types that a template writes next to a value that is not a string.

@@ -3,8 +3,8 @@
 use unjinja_runtime::abi_3::{Hole, InText, NameOf, Origin, RepeatedName, is_special_token};
 use unjinja_spec::{ContentMode, MarkerKey, MarkerText, REPEATED_NAME, ReasoningMode, begins_tag};
 
-use super::lenient;
 use super::source::Source;
+use super::variants;
 use crate::plan::{Expr, Literal, Role};
 
 pub(super) fn hole(reads: Hole) -> Expr {
@@ -82,9 +82,14 @@ pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
     let is_marker = |text: &&str| !MarkerText::new(text).is_layout();
     let texts = std::iter::once(text).chain(others).chain(spec.headers(key)).filter(is_marker);
     let mut choices: Vec<Expr> = texts.map(|text| sequence(vec![marker_parts(spec, key, text, role)])).collect();
-    let others = lenient::others(spec, key, text).into_iter();
+    let others = variants::others(spec, key, text).into_iter();
     let whole = MarkerText::new(text);
-    let other = |core: String| Literal { before: whole.before.to_owned(), after: whole.after.to_owned(), ..tolerated(key, &core, role) };
+    let other = |core: String| {
+        let (before, after) = (whole.before.to_owned(), whole.after.to_owned());
+        // A token alone opens a call only before the name of a tool.
+        let confirm = role == Role::CallOpen && is_special_token(core.as_bytes());
+        Literal { before, after, confirm, named_next: confirm, ..tolerated(key, &core, role) }
+    };
     choices.extend(others.map(|core| Expr::Literal(other(core))));
     match (choices.len(), is_marker(&text)) {
         (0, _) | (1, true) => marker_parts(spec, key, text, role),
@@ -263,4 +268,10 @@ pub(super) fn confirmed(expr: Expr) -> Expr {
         Expr::Choice(items) => Expr::Choice(items.into_iter().map(confirmed).collect()),
         other => other,
     }
+}
+
+/// The parts of a marker that identify it: its tags. Where there are words between them, all that has no white space in it.
+pub(super) fn parts(text: &str) -> Vec<&str> {
+    let pieces = MarkerText::pieces(text).into_iter();
+    pieces.flat_map(|piece| if piece.has_words() { vec![piece.core] } else { piece.tags() }).collect()
 }

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use unjinja_runtime::abi_3::{Action, CallShape, Hole, Origin, is_special_token};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
-use super::build::{marker, opening_brace, sequence, tolerated};
+use super::build::{marker, opening_brace, parts, sequence, tolerated};
 use super::source::Source;
-use super::stray::{OPENERS, end_of_call, parts};
+use super::stray::{OPENERS, end_of_call};
 use crate::plan::{Expr, Literal, Role};
 
 /// Whether a special token announces every call.
@@ -55,12 +55,10 @@ pub(super) fn object(shape: CallShape, is_marked: bool) -> Expr {
     if shape.python || !is_marked {
         return hole(shape);
     }
-    let quoted = |core| Expr::Literal(Literal { peek: true, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) });
+    let quoted =
+        |core| Expr::Literal(Literal { peek: true, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) });
     let dict = CallShape { python: true, ..shape.clone() };
-    Expr::Choice(vec![
-        sequence(vec![Expr::Choice(BEGIN_DICT.map(quoted).into()), hole(dict)]),
-        hole(shape),
-    ])
+    Expr::Choice(vec![sequence(vec![Expr::Choice(BEGIN_DICT.map(quoted).into()), hole(dict)]), hole(shape)])
 }
 
 /// How a Python dict begins, if it is not JSON.
@@ -99,11 +97,11 @@ pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: 
     }
 }
 
-/// The marker that opens a call, which a model may write again.
+/// The marker that opens a call, which a model may write twice.
 pub(super) fn again(opener: &Literal) -> Expr {
     let layout = opener.after.clone();
     let again = Literal { after: layout, ..tolerated(opener.key, &opener.core, Role::Inner) };
-    Expr::Literal(again).repeated()
+    Expr::Literal(again).optional()
 }
 
 /// Calls as JSON objects in a format that writes them otherwise.
@@ -134,75 +132,6 @@ fn usual_shape() -> CallShape {
         id_field: "id".into(),
         ..CallShape::default()
     }
-}
-
-/// What a model may write in place of a marker.
-pub(super) fn others(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
-    match key {
-        MarkerKey::SectionStart | MarkerKey::CallStart | MarkerKey::ReasoningStart => without_words(spec, key, text),
-        MarkerKey::FunctionNamePrefix => {
-            [without_words(spec, key, text), attributes(text, spec.marker(MarkerKey::FunctionNameSuffix))].concat()
-        }
-        MarkerKey::ArgumentNamePrefix => attributes(text, spec.marker(MarkerKey::ArgumentNameSuffix)),
-        MarkerKey::FunctionNameSuffix => ends_of_tag(spec.marker(MarkerKey::FunctionNamePrefix), text),
-        MarkerKey::ArgumentNameSuffix => ends_of_tag(spec.marker(MarkerKey::ArgumentNamePrefix), text),
-        _ => Vec::new(),
-    }
-}
-
-/// How a tag has a name: what stands between the name of the tag and that name.
-const ATTRIBUTES: [&str; 4] = ["=\"", "=", " name=\"", " name="];
-
-/// The tag before a name, and the way in which it has the name, if the tag ends directly after the name.
-fn tag_of_name<'t>(prefix: &'t str, suffix: &str) -> Option<(&'t str, &'static str)> {
-    let core = MarkerText::new(prefix).core;
-    let attribute = ATTRIBUTES.into_iter().filter(|attribute| core.ends_with(attribute)).max_by_key(|found| found.len())?;
-    let tag = core.strip_suffix(attribute)?;
-    let is_tag = tag.strip_prefix('<').is_some_and(|name| !name.contains(['<', '>', '=', ' ']));
-    (is_tag && MarkerText::new(suffix).core.trim_start_matches('"') == ">").then_some((tag, attribute))
-}
-
-/// The other ways in which a tag may have a name.
-fn attributes(prefix: &str, suffix: &str) -> Vec<String> {
-    let Some((tag, own)) = tag_of_name(prefix, suffix) else { return Vec::new() };
-    ATTRIBUTES.into_iter().filter(|other| *other != own).map(|other| [tag, other].concat()).collect()
-}
-
-/// The end of such a tag, with a quote or without.
-fn ends_of_tag(prefix: &str, suffix: &str) -> Vec<String> {
-    let own = MarkerText::new(suffix).core;
-    let ends = ["\">", ">"].into_iter().filter(|end| tag_of_name(prefix, suffix).is_some() && *end != own);
-    ends.map(str::to_owned).collect()
-}
-
-/// The end of a tag that closes itself, after the name of a function: the call has no arguments.
-pub(super) fn self_closing(spec: &Source<'_>) -> Vec<Expr> {
-    let suffix = spec.marker(MarkerKey::FunctionNameSuffix);
-    let is_tag = tag_of_name(spec.marker(MarkerKey::FunctionNamePrefix), suffix).is_some();
-    let ends = ["/>", " />", "\"/>", "\" />"].into_iter().filter(|_| is_tag);
-    ends.map(|end| Expr::Literal(tolerated(MarkerKey::FunctionNameSuffix, end, Role::Inner))).collect()
-}
-
-/// A marker that is a special token and words may lack the words, if no other marker has that token: then it opens the same. The
-/// white space after the words is what ends them in a header.
-fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
-    let Some(piece) = MarkerText::pieces(text).into_iter().next() else { return Vec::new() };
-    let Some(token) = piece.tags().first().copied().filter(|tag| is_special_token(tag.as_bytes())) else {
-        return Vec::new();
-    };
-    let Some(words) = piece.core.strip_prefix(token) else { return Vec::new() };
-    let is_own = spec.markers().all(|(other, text)| other == key || !text.contains(token));
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    let mark = words.trim_start_matches(is_word);
-    if !is_own || words.is_empty() || !mark.chars().all(|c| c.is_ascii_punctuation()) {
-        return Vec::new();
-    }
-    if key == MarkerKey::ReasoningStart {
-        let ends_header = mark.is_empty() && piece.after.starts_with('\n');
-        return ends_header.then(|| [token, "\n"].concat()).into_iter().collect();
-    }
-    let shorter = [[token, mark].concat(), token.to_owned()];
-    shorter.into_iter().filter(|core| core != piece.core).collect()
 }
 
 /// The end of a call expression whose bracket is missing: what closes the call or all calls, after a special token.

@@ -40,9 +40,11 @@ impl<'s> Source<'s> {
             return Self { spec: Cow::Owned(own), whole, headers: Vec::new() };
         }
         let header = &spec.content.header;
-        // The next header belongs to the next message.
-        if let Some(end) = own.reasoning.end.strip_suffix(header.start.as_str()) {
-            own.reasoning.end = end.to_owned();
+        // The next header belongs to the next message, as far as the end of reasoning has it.
+        if let Some((end, rest)) = own.reasoning.end.split_once(header.start.as_str()).filter(|(end, _)| !end.is_empty()) {
+            let (end, rest) = (end.to_owned(), rest.to_owned());
+            own.reasoning.end = end;
+            own.content.start.insert_str(0, &rest);
         }
         // What follows the name is the rest of its header.
         let start = std::mem::take(&mut own.tools.arguments.start);

@@ -4,9 +4,9 @@
 use unjinja_runtime::abi_3::{Action, Channel, Hole, is_special_token};
 use unjinja_spec::{CallIdPosition, MarkerKey, MarkerText, ToolFormat};
 
-use super::build::{is_empty, is_tag, marker, sequence, tolerated};
-use super::ends_of_text;
+use super::build::{is_empty, is_tag, marker, parts, sequence, tolerated};
 use super::source::Source;
+use super::turn_end;
 use crate::plan::{Expr, HoleRole, Literal, Openers, PlanHole, Role};
 
 /// The markers that close a part of a call, the innermost first, and the one that closes reasoning.
@@ -39,7 +39,7 @@ pub(super) fn leftovers(spec: &Source<'_>) -> Expr {
 /// All special tokens among the markers, where they close nothing: broken markup. A tag that is not a special token may be
 /// prose. What ends the turn makes all that follows broken markup too.
 pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
-    let ends = ends_of_turn(spec);
+    let ends = turn_end::before_more(spec);
     let is_end = |tag: &Literal| ends.iter().any(|end| end.core == tag.core);
     // The parts of a header are not markers by themselves.
     let is_marker = |key: &MarkerKey| *key != MarkerKey::UserStart && !key.as_str().starts_with("content.header.");
@@ -74,25 +74,6 @@ pub(super) fn after_other_token(spec: &Source<'_>, calls: Expr) -> Expr {
     };
     let opened = sequence(vec![Expr::Action(Action::Speculate), part(Role::CallOpen, true), calls.clone()]);
     sequence(vec![Expr::Choice(vec![calls, opened]), part(Role::Inner, false).repeated()])
-}
-
-/// What ends the turn although more text follows: a special token that only the end of a turn has, or the start of the user's
-/// turn.
-fn ends_of_turn(spec: &Source<'_>) -> Vec<Literal> {
-    let is_other = |key: &MarkerKey| !matches!(key, MarkerKey::TurnEnd | MarkerKey::UserStart | MarkerKey::OtherToken);
-    let others: Vec<&str> = spec.markers().filter(|(key, _)| is_other(key)).map(|(_, text)| text).collect();
-    let is_own = |core: &str| others.iter().all(|other| !other.contains(core));
-    let ends = spec.markers().filter(|(key, _)| *key == MarkerKey::TurnEnd).flat_map(|(_, text)| parts(text));
-    let user = MarkerText::new(&spec.turn.user_start).core;
-    let users = parts(user).into_iter().filter_map(|part| user.find(part).and_then(|at| user.get(at..)));
-    let mut found: Vec<Literal> = Vec::new();
-    for core in ends.chain(ends_of_text(spec)).chain(users.take(2)) {
-        let is_known = found.iter().any(|other| other.core == core);
-        if is_special_token(core.as_bytes()) && is_own(core) && !is_known {
-            found.push(tolerated(MarkerKey::TurnEnd, core, Role::AfterEnd));
-        }
-    }
-    found
 }
 
 /// A call that breaks off, from where it does not fit. Nothing leads here: a parser goes to this place where it gives up a
@@ -246,10 +227,4 @@ fn is_bracketed(core: &str) -> bool {
 /// Whether a literal is a special token.
 fn is_special(literal: &Literal) -> bool {
     is_special_token(literal.core.as_bytes())
-}
-
-/// The parts of a marker that identify it: its tags. Where there are words between them, all that has no white space in it.
-pub(super) fn parts(text: &str) -> Vec<&str> {
-    let pieces = MarkerText::pieces(text).into_iter();
-    pieces.flat_map(|piece| if piece.has_words() { vec![piece.core] } else { piece.tags() }).collect()
 }

@@ -7,7 +7,7 @@ use super::arguments::{after_name, argument, name_ends_at_line, unknown_closer};
 use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence, tolerated};
 use super::lenient;
 use super::source::Source;
-use super::stray;
+use super::{stray, variants};
 use crate::plan::{Expr, Role};
 
 /// Calls whose name is outside JSON.
@@ -146,8 +146,11 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let speculate = || Expr::Action(Action::Speculate);
     let named_call = |start: Action, suffix: Expr| {
         let call = sequence([vec![Expr::Action(start.clone()), suffix], body.clone()].concat());
-        let closed = |end| sequence(vec![Expr::Action(start.clone()), end, stray::end_of_call(spec, call_end.clone())]);
-        let empty = lenient::self_closing(spec).into_iter().map(closed);
+        let closed = |end: &&str| {
+            let end = Expr::Literal(tolerated(MarkerKey::FunctionNameSuffix, end, Role::Inner));
+            sequence(vec![Expr::Action(start.clone()), end, stray::end_of_call(spec, call_end.clone())])
+        };
+        let empty = variants::self_closing(spec).iter().map(closed);
         let choices = std::iter::once(call).chain(split.clone()).chain(empty).chain(stray::next_opener(spec));
         sequence(vec![hole(Hole::Name), Expr::Choice(choices.collect())])
     };

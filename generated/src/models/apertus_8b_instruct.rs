@@ -41,21 +41,36 @@ const AFTER_SECTION_START: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(4);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(5);
+
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(5);
+const AFTER_SECTION_START_2: StateId = StateId(6);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(7);
 
 /// A call, as one object.
-const CALL: StateId = StateId(6);
+const CALL: StateId = StateId(8);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(7);
+const AFTER_CALL: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(8);
+const AFTER_SECTION_END_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(9);
+const AFTER_TOOLS_3: StateId = StateId(12);
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
     .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     "tools.section_start",
@@ -74,18 +89,45 @@ const TO_AFTER_TURN_END_B: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_END_3,
+);
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_CALL: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall] },
+    AFTER_CALL,
+);
 const TO_AFTER_TURN_END_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
     "tools.section_end",
     &[],
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
@@ -96,7 +138,7 @@ const TO_CONTENT_B: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -105,11 +147,16 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|assistant_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -126,6 +173,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|system_end|>"),
         Marker::new("<|system_start|>"),
         Marker::new("<|user_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -135,7 +187,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tools_prefix|>").peek(), Marker::new("<|tools_suffix|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -144,16 +196,26 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `[`; compared with the text at the current position.
+/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("[")]
+    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -162,11 +224,34 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+static CALL_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|tools_suffix|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
+        Marker::new("<|tools_prefix|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -177,11 +262,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|tools_suffix|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -190,12 +280,17 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|tools_prefix|>`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -203,12 +298,31 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text(""),
+    args_field: text(""),
+    id_field: text(""),
+    name_is_key: true,
+    python: true,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
+
+/// The keys of a call object.
+static CALL_2_SHAPE: CallShape = CallShape {
     function_field: text(""),
     name_field: text(""),
     args_field: text(""),
@@ -263,6 +377,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -299,6 +418,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -340,6 +464,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -347,12 +476,30 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL)] },
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
                 )
-                .otherwise(Transition::new("", &[], CALL)),
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -366,24 +513,41 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
-                ),
+                .otherwise(TO_AFTER_CALL),
+            State::new(
+                    "CALL_2",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
+                )
+                .markers(
+                    &CALL_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_AFTER_CALL),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
@@ -397,11 +561,16 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
-                                CALL,
+                                AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_START_2_B,
+                            Transition::new("tools", &[], AFTER_TOOLS_3),
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -423,15 +592,20 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_TOOLS_3", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -439,8 +613,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -458,9 +637,10 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tools_prefix|>" more
-more ::= layout "[" call | call
+more ::= layout "[" more-2 | call
 layout ::= [\t\n\r ]{0,20}
-call ::= layout "{" layout "\"" any-name "\"" layout ":" layout object layout "}" more-2
+more-2 ::= call
+call ::= layout "{" layout "\"" any-name "\"" layout ":" layout object layout "}" more-3
 any-name ::= [^\x00-\x1F"'\\\x7F]{1,64}
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
@@ -479,9 +659,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-2 ::= layout "," call | layout "]" more-3 | layout "<|tools_suffix|>" more-4 | layout "<|tools_prefix|>" more | layout
-more-3 ::= layout "<|tools_suffix|>" more-4 | layout "<|tools_prefix|>" more | layout
-more-4 ::= layout "<|tools_prefix|>" more | layout
+more-3 ::= layout "," more-2 | layout "]" more-4 | layout "<|tools_suffix|>" more-5 | layout "<|tools_prefix|>" more | layout
+more-4 ::= layout "<|tools_suffix|>" more-5 | layout "<|tools_prefix|>" more | layout
+more-5 ::= layout "<|tools_prefix|>" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -516,7 +696,11 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6) => {
+                    Found::Marker(6..=10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -535,7 +719,11 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(14..=18) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -557,7 +745,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(6) => {
+                    Found::Marker(6..=10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -571,15 +763,29 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL),
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                match io.call_dict(&CALL_SHAPE, &CALL_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
@@ -589,7 +795,44 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => {
+                        io.end_call();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_2 => {
+                match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(6..=10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -611,11 +854,16 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
+                    Found::Marker(8..=12) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -634,7 +882,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(6) => {
+                    Found::Marker(6..=10) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -646,14 +899,19 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_3 => {
+                match io.expect(&AFTER_TOOLS_3_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(6) => {
+                    Found::Marker(6..=10) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -671,7 +929,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_SECTION_START | AFTER_TURN_END => true,
+            START | CONTENT | AFTER_SECTION_START | AFTER_TURN_END | UNPARSED_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true
@@ -680,7 +938,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS => {
+            AFTER_TOOLS_3 => {
                 io.end_calls();
                 true
             }

@@ -44,32 +44,47 @@ const AFTER_SECTION_START: StateId = StateId(4);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(5);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(6);
+
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(6);
+const AFTER_SECTION_START_2: StateId = StateId(7);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(8);
 
 /// A call, as one object.
-const CALL: StateId = StateId(7);
+const CALL: StateId = StateId(9);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(8);
+const AFTER_CALL: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(9);
+const AFTER_SECTION_END_3: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_TOOLS_3: StateId = StateId(13);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(11);
+const CONTENT_2: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START: StateId = StateId(12);
+const AFTER_TURN_ASSISTANT_START: StateId = StateId(15);
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_CONTENT: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
     )
     .recovery();
 const TO_CONTENT_2: Transition = Transition::new(
@@ -95,24 +110,57 @@ const TO_AFTER_TURN_END_B: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_CALL: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall] },
+    AFTER_CALL,
+);
 const TO_AFTER_TURN_END_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
     "tools.section_end",
     &[],
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "reasoning.end",
         &[],
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
@@ -123,7 +171,7 @@ const TO_CONTENT_C: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -135,12 +183,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|begin_content|>"),
         Marker::new("<|begin_system|>"),
         Marker::new("<|begin_tool_result|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -152,12 +205,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|begin_content|>"),
         Marker::new("<|begin_system|>"),
         Marker::new("<|begin_tool_result|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -166,6 +224,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -175,7 +238,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_calls>").peek(), Marker::new("</tool_calls>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -185,16 +248,26 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[`; compared with the text at the current position.
+/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("[")]
+    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -204,11 +277,35 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+static CALL_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</tool_calls>"),
+        Marker::new("[BEGIN FINAL RESPONSE]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
+        Marker::new("<tool_calls>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -220,11 +317,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("]"),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -234,12 +336,17 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<tool_calls>`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -248,6 +355,11 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -268,7 +380,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -280,6 +392,11 @@ static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|begin_content|>"),
         Marker::new("<|begin_system|>"),
         Marker::new("<|begin_tool_result|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
         Marker::new("```"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
@@ -287,6 +404,20 @@ static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
 
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text(""),
+    name_is_key: false,
+    python: true,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
+
+/// The keys of a call object.
+static CALL_2_SHAPE: CallShape = CallShape {
     function_field: text(""),
     name_field: text("name"),
     args_field: text("arguments"),
@@ -349,6 +480,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT_2,
                             TO_AFTER_SECTION_START_2,
                         ]
@@ -371,6 +507,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT_2,
                             TO_AFTER_SECTION_START_2,
                         ]
@@ -392,6 +533,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -435,6 +581,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -442,12 +593,30 @@ pub static PROGRAM: Program = Program {
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL)] },
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
                 )
-                .otherwise(Transition::new("", &[], CALL)),
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -461,30 +630,43 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
-                ),
+                .otherwise(TO_AFTER_CALL),
+            State::new(
+                    "CALL_2",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
+                )
+                .markers(
+                    &CALL_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_AFTER_CALL),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
@@ -498,12 +680,17 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
-                                CALL,
+                                AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            Transition::new("tools", &[], AFTER_TOOLS_3),
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -525,16 +712,21 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_TOOLS_3", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -542,9 +734,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -588,6 +785,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT_2,
                             TO_AFTER_SECTION_START_2,
                         ]
@@ -607,9 +809,10 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<tool_calls>" more
-more ::= layout "[" call | call
+more ::= layout "[" more-2 | call
 layout ::= [\t\n\r ]{0,20}
-call ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"arguments\"" layout ":" layout object | "\"arguments\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more-2
+more-2 ::= call
+call ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"arguments\"" layout ":" layout object | "\"arguments\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more-3
 any-name ::= [^\x00-\x1F"'\\\x7F]{1,64}
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
@@ -628,9 +831,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-2 ::= layout "," call | layout "]" more-3 | layout "</tool_calls>" more-4 | layout "<tool_calls>" more | layout
-more-3 ::= layout "</tool_calls>" more-4 | layout "<tool_calls>" more | layout
-more-4 ::= layout "<tool_calls>" more | layout
+more-3 ::= layout "," more-2 | layout "]" more-4 | layout "</tool_calls>" more-5 | layout "<tool_calls>" more | layout
+more-4 ::= layout "</tool_calls>" more-5 | layout "<tool_calls>" more | layout
+more-5 ::= layout "<tool_calls>" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -670,13 +873,17 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=13) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -695,13 +902,17 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=13) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -716,7 +927,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -740,7 +955,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -754,15 +973,29 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL),
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                match io.call_dict(&CALL_SHAPE, &CALL_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
@@ -772,7 +1005,44 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => {
+                        io.end_call();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_2 => {
+                match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5 | 6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(7..=11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -794,11 +1064,16 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(9..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -817,7 +1092,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -829,14 +1109,19 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_3 => {
+                match io.expect(&AFTER_TOOLS_3_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -878,13 +1163,17 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=13) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -903,6 +1192,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_SECTION_START
             | AFTER_TURN_END
+            | UNPARSED_2
             | CONTENT_2
             | AFTER_TURN_ASSISTANT_START => true,
             AFTER_CALL => {
@@ -913,7 +1203,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS => {
+            AFTER_TOOLS_3 => {
                 io.end_calls();
                 true
             }

@@ -47,20 +47,29 @@ const AFTER_TURN_END: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END_3: StateId = StateId(6);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(7);
+
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(7);
+const AFTER_SECTION_START_2: StateId = StateId(8);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(9);
 
 /// A call, as one object.
-const CALL: StateId = StateId(8);
+const CALL: StateId = StateId(10);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(9);
+const AFTER_CALL: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(10);
+const AFTER_SECTION_END_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(11);
+const AFTER_TOOLS_3: StateId = StateId(14);
 const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN: Marker = Marker::new(
         "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>",
     )
@@ -105,15 +114,15 @@ const TO_CONTENT_B: Transition = Transition::new(
     CONTENT,
 );
 const TO_CONTENT_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
@@ -132,6 +141,48 @@ const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
         AFTER_TURN_END_3,
     )
     .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "content.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
+    CONTENT,
+);
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_CALL: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall] },
+    AFTER_CALL,
+);
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -143,44 +194,50 @@ const TO_AFTER_TURN_END_3_C: Transition = Transition::new(
         AFTER_TURN_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
     "tools.section_end",
     &[],
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "reasoning.end",
         &[],
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_START_B: Transition = Transition::new(
+const TO_START_C: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
     "content.start",
     const { &[Action::EndCalls, Action::OpenContent] },
     CONTENT,
 );
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_G: Transition = Transition::new(
     "content.end",
     const { &[Action::EndCalls, Action::CloseContent] },
     CONTENT,
 );
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_CONTENT_G: Transition = Transition::new(
+const TO_CONTENT_H: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -195,17 +252,21 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|END_RESPONSE|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|END_ACTION|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|CHATBOT_TOKEN|>"),
         Marker::new("<|END_TOOL_RESULT|>"),
         Marker::new("<|START_TOOL_RESULT|>"),
         Marker::new("<|SYSTEM_TOKEN|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|USER_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -216,6 +277,12 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_THINKING|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|USER_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -235,7 +302,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|START_THINKING|>")]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -250,6 +317,12 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|USER_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -265,12 +338,17 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`; compared with the text at the current position.
+/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("[")]
+    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -285,11 +363,42 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|USER_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+static CALL_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|END_ACTION|>"),
+        Marker::new("<|END_THINKING|>"),
+        Marker::new("<|START_THINKING|>"),
+        Marker::new("<|START_RESPONSE|>"),
+        Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|USER_TOKEN|>"),
+        Marker::new("<|START_ACTION|>"),
+    ]
+});
+
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -306,11 +415,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|USER_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -325,12 +440,18 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|USER_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|START_ACTION|>`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
@@ -344,12 +465,32 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_THINKING|>"),
         Marker::new("<|START_RESPONSE|>"),
         Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|USER_TOKEN|>"),
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("tool_name"),
+    args_field: text("parameters"),
+    id_field: text("tool_call_id"),
+    name_is_key: false,
+    python: true,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
+
+/// The keys of a call object.
+static CALL_2_SHAPE: CallShape = CallShape {
     function_field: text(""),
     name_field: text("tool_name"),
     args_field: text("parameters"),
@@ -442,10 +583,14 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_CONTENT_C,
                             TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -468,6 +613,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -536,6 +687,12 @@ pub static PROGRAM: Program = Program {
                             TO_START,
                             TO_CONTENT,
                             TO_CONTENT_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -557,12 +714,30 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_3", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL)] },
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
                 )
-                .otherwise(Transition::new("", &[], CALL)),
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -578,51 +753,53 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
-                            Transition::new(
-                                "tools.section_end",
-                                const { &[Action::EndCall] },
-                                AFTER_SECTION_END_3,
-                            ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START,
-                            ),
-                            Transition::new(
-                                "content.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "content.end",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::CloseContent]
-                                },
-                                CONTENT,
-                            ),
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START_2,
-                            ),
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
-                ),
+                .otherwise(TO_AFTER_CALL),
+            State::new(
+                    "CALL_2",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
+                )
+                .markers(
+                    &CALL_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_AFTER_CALL),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
@@ -638,19 +815,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
-                                CALL,
+                                AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_START_B,
-                            TO_CONTENT_E,
+                            Transition::new("tools", &[], AFTER_TOOLS_3),
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_START_C,
                             TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_H)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
@@ -670,19 +853,25 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_START_B,
-                            TO_CONTENT_E,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_START_C,
                             TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_H)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_TOOLS_3", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -692,16 +881,22 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_START_B,
-                            TO_CONTENT_E,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_START_C,
                             TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_H)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),
@@ -715,9 +910,10 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|START_ACTION|>" more
-more ::= layout "[" call | call
+more ::= layout "[" more-2 | call
 layout ::= [\t\n\r ]{0,20}
-call ::= layout "{" layout members-7 layout "}" more-2
+more-2 ::= call
+call ::= layout "{" layout members-7 layout "}" more-3
 members-7 ::= "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-6 | "\"parameters\"" layout ":" layout object members-5 | "\"tool_call_id\"" layout ":" layout call-id members-3
 any-name ::= [^\x00-\x1F"'\\\x7F]{1,64}
 members-6 ::= layout "," layout "\"parameters\"" layout ":" layout object members-4 | layout "," layout "\"tool_call_id\"" layout ":" layout call-id members-2
@@ -744,11 +940,11 @@ members-2 ::= layout "," layout "\"parameters\"" layout ":" layout object
 members-5 ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-4 | layout "," layout "\"tool_call_id\"" layout ":" layout call-id members
 members ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\""
 members-3 ::= layout "," layout "\"tool_name\"" layout ":" layout "\"" any-name "\"" members-2 | layout "," layout "\"parameters\"" layout ":" layout object members
-more-2 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "," call | layout "]" more-4 | layout "<|END_ACTION|>" more-5 | layout "<|END_RESPONSE|>" end | layout "<|START_ACTION|>" more | layout
-more-3 ::= layout
-more-4 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "<|END_ACTION|>" more-5 | layout "<|END_RESPONSE|>" end | layout "<|START_ACTION|>" more | layout
-more-5 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "<|END_RESPONSE|>" end | layout "<|START_ACTION|>" more | layout
-end ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-3 | layout "<|START_ACTION|>" more | layout
+more-3 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-4 | layout "," more-2 | layout "]" more-5 | layout "<|END_ACTION|>" more-6 | layout "<|END_RESPONSE|>" end | layout "<|START_ACTION|>" more | layout
+more-4 ::= layout
+more-5 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-4 | layout "<|END_ACTION|>" more-6 | layout "<|END_RESPONSE|>" end | layout "<|START_ACTION|>" more | layout
+more-6 ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-4 | layout "<|END_RESPONSE|>" end | layout "<|START_ACTION|>" more | layout
+end ::= layout ("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>" | "<|END_OF_TURN_TOKEN|>") more-4 | layout "<|START_ACTION|>" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -793,15 +989,19 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(8 | 9) => Flow::Go(CONTENT),
-                    Found::Marker(10..=13) => {
+                    Found::Marker(10 | 11) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(12..=15) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(16..=21) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -817,7 +1017,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8..=13) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -854,7 +1058,11 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(12..=17) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -875,15 +1083,29 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL),
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                match io.call_dict(&CALL_SHAPE, &CALL_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_call();
                         io.end_calls();
@@ -909,7 +1131,60 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(12..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => {
+                        io.end_call();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_2 => {
+                match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(2..=6) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -935,9 +1210,9 @@ impl Machine for Parser {
                     }
                     Found::Marker(7) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(9 | 10) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(11) => {
                         io.end_calls();
@@ -948,7 +1223,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(14..=19) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -980,7 +1260,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(12..=17) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -992,8 +1277,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_3 => {
+                match io.expect(&AFTER_TOOLS_3_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1012,7 +1297,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(12..=17) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1034,7 +1324,8 @@ impl Machine for Parser {
             | REASONING
             | AFTER_SECTION_START
             | AFTER_TURN_END
-            | AFTER_TURN_END_3 => true,
+            | AFTER_TURN_END_3
+            | UNPARSED_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true
@@ -1043,7 +1334,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS => {
+            AFTER_TOOLS_3 => {
                 io.end_calls();
                 true
             }

@@ -50,35 +50,53 @@ const AFTER_TURN_END: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(7);
 
-/// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(8);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(8);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(9);
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(9);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(11);
+/// Only markers may come here.
+const AFTER_PER_CALL_START_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(12);
+const AFTER_TOOLS: StateId = StateId(12);
 
-/// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(13);
+/// A call, as one object.
+const CALL: StateId = StateId(13);
 
-/// Broken markup.
-const UNPARSED_2: StateId = StateId(14);
+/// The name of the called function.
+const CALL_NAME: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_4: StateId = StateId(15);
 
-/// Broken markup.
-const UNPARSED_3: StateId = StateId(16);
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_5: StateId = StateId(17);
+const AFTER_ARGUMENTS: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_3: StateId = StateId(18);
+
+/// Broken markup.
+const UNPARSED_3: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_8: StateId = StateId(20);
+
+/// Broken markup.
+const UNPARSED_4: StateId = StateId(21);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_9: StateId = StateId(22);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(23);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -100,15 +118,21 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_CALL_NAME: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
-    CALL_NAME,
+    AFTER_PER_CALL_START_2,
 );
 const TO_CONTENT: Transition = Transition::new(
         "tokens.other",
@@ -116,147 +140,154 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_3: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_SECTION_END_3,
-);
-const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
-        "tools.per_call_end",
-        &[],
-        AFTER_SECTION_END_3,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
-        "reasoning.end",
-        &[],
-        AFTER_SECTION_END_3,
-    )
-    .recovery();
-const TO_START_2_B: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCalls, Action::OpenReasoning] },
-    START_2,
-);
-const TO_CONTENT_B: Transition = Transition::new(
-        "tools.function.name_suffix",
-        const { &[Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
-        "turn.assistant_start",
-        const { &[Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
-        "tokens.other",
-        const { &[Action::EndCalls, Action::OtherToken] },
-        CONTENT,
-    )
-    .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCalls, Action::Speculate] },
-    AFTER_SECTION_START_2,
-);
-const TO_UNPARSED_2: Transition = Transition::new(
-        "",
-        const { &[Action::HoldBack] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
-    AFTER_PER_CALL_START_2,
+    AFTER_PER_CALL_START_4,
 );
-const TO_CALL_NAME_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::EndCall, Action::Speculate] },
-    CALL_NAME,
+    AFTER_PER_CALL_START_2,
 );
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_START_2_C: Transition = Transition::new(
+const TO_START_2_B: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_G: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_H: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_I: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
         CONTENT,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_CONTENT_J: Transition = Transition::new(
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_F: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_G: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_UNPARSED_3: Transition = Transition::new(
+        "",
+        const { &[Action::HoldBack] },
+        UNPARSED_3,
+    )
+    .recovery();
+const TO_UNPARSED_4: Transition = Transition::new(
+        "",
+        const { &[Action::EndCall, Action::HoldBack] },
+        UNPARSED_4,
+    )
+    .recovery();
+const TO_CONTENT_H: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -267,12 +298,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -286,15 +322,19 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -304,6 +344,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
@@ -324,7 +369,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -337,6 +382,11 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
@@ -358,6 +408,52 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜tool▁call▁begin｜>")]
 });
 
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜tool▁call▁begin｜>"),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<｜tool▁sep｜>"),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜tool▁output▁begin｜>"),
+        Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
 /// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁sep｜>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
@@ -367,8 +463,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
-static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
@@ -383,14 +479,18 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -406,14 +506,18 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -429,14 +533,18 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -449,13 +557,18 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
 /// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁calls▁end｜>`; searched for by `<` (memchr).
-static UNPARSED_2_MARKERS: Markers = Markers::new(const {
+static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜tool▁call▁begin｜>").peek(),
         Marker::new("<｜tool▁calls▁begin｜>").peek(),
@@ -463,8 +576,8 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
-static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
@@ -477,12 +590,17 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
 /// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`; searched for by `<` (memchr).
-static UNPARSED_3_MARKERS: Markers = Markers::new(const {
+static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜tool▁call▁begin｜>").peek(),
         Marker::new("<｜tool▁calls▁begin｜>").peek(),
@@ -491,8 +609,8 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
-static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
@@ -507,12 +625,59 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<｜tool▁sep｜>"),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜tool▁output▁begin｜>"),
+        Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -578,8 +743,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
-                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -622,16 +792,15 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
-                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -652,8 +821,13 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
-                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -728,8 +902,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
-                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -750,11 +929,83 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
-                    const { &[Transition::new("tools.per_call_start", &[], CALL_NAME)] },
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.per_call_start",
+                                &[],
+                                AFTER_PER_CALL_START_2,
+                            ),
+                        ]
+                    },
                 ),
+            State::new("AFTER_PER_CALL_START_2", None)
+                .markers(
+                    &AFTER_PER_CALL_START_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_2_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -763,13 +1014,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_2,
+                                    AFTER_PER_CALL_START_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_2,
+                                    AFTER_PER_CALL_START_4,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -780,36 +1031,9 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_START_2", None)
+            State::new("AFTER_PER_CALL_START_4", None)
                 .markers(
-                    &AFTER_PER_CALL_START_2_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_CALL_NAME,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_2_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_AFTER_SECTION_START_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_2)
-                .end(const { &[Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
+                    &AFTER_PER_CALL_START_4_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -819,16 +1043,51 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
-                            TO_CALL_NAME_B,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
+                            TO_CONTENT_E,
                             TO_CONTENT_F,
                             TO_CONTENT_G,
-                            TO_CONTENT_H,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_2_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
@@ -838,113 +1097,67 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_PER_CALL_START_2,
-                            TO_CALL_NAME_B,
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_CONTENT_H,
-                            TO_CONTENT_I,
-                            TO_CONTENT_I,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_2_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCall, Action::HoldBack] },
-                            UNPARSED_3,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_4)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_3_D,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_2_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
+                                AFTER_PER_CALL_START_2,
                             ),
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_J)
-                .end(const { &[Action::EndCalls] }),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
-                .markers(
-                    &UNPARSED_2_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_4,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.section_end",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_4,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                ),
-            State::new("AFTER_PER_CALL_START_4", None)
-                .markers(
-                    &AFTER_PER_CALL_START_4_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_CALL_NAME,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_J)
+                .otherwise(TO_CONTENT_H)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -954,33 +1167,121 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_5,
+                                    AFTER_PER_CALL_START_8,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_5,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.per_call_end",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_5,
+                                    AFTER_PER_CALL_START_8,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_5,
+                                    AFTER_PER_CALL_START_8,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_START_5", None)
+            State::new("AFTER_PER_CALL_START_8", None)
                 .markers(
-                    &AFTER_PER_CALL_START_5_MARKERS,
+                    &AFTER_PER_CALL_START_8_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_H)
+                .end(const { &[Action::EndCalls] }),
+            State::new("UNPARSED_4", Some(Hole::Text(Channel::Unparsed)))
+                .markers(
+                    &UNPARSED_4_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START_9,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START_9,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START_9,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.section_end",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START_9,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_PER_CALL_START_9", None)
+                .markers(
+                    &AFTER_PER_CALL_START_9_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            Transition::new(
+                                "tools.per_call_end",
+                                &[],
+                                AFTER_PER_CALL_START_4,
+                            ),
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -990,25 +1291,32 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
-                                "tools.per_call_end",
-                                &[],
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            TO_CALL_NAME,
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_ARGUMENTS).recovery(),
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
+                            TO_CONTENT_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_UNPARSED_2)
-                .end(const { &[Action::EndCalls] }),
+                .otherwise(TO_UNPARSED_4)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -1020,10 +1328,10 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "<｜tool▁calls▁begin｜>" more | "<｜tool▁call▁begin｜>" call
-more ::= layout "<｜tool▁call▁begin｜>" call
+pub const GRAMMAR: &str = r#"root ::= "<｜tool▁calls▁begin｜>" more | "<｜tool▁call▁begin｜>" more-2
+more ::= layout "<｜tool▁call▁begin｜>" more-2
 layout ::= [\t\n\r ]{0,20}
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<｜tool▁sep｜>" layout object more-2
+more-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<｜tool▁sep｜>" layout object more-3
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
@@ -1041,10 +1349,10 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-2 ::= layout "<｜end▁of▁sentence｜>" more-3 | layout "<｜tool▁call▁end｜>" more-4 | layout "<｜tool▁call▁begin｜>" call | layout "<｜tool▁calls▁end｜>" more-5 | layout "<｜tool▁calls▁begin｜>" more | layout
-more-3 ::= layout
-more-4 ::= layout "<｜end▁of▁sentence｜>" more-3 | layout "<｜tool▁call▁begin｜>" call | layout "<｜tool▁calls▁end｜>" more-5 | layout "<｜tool▁calls▁begin｜>" more | layout
-more-5 ::= layout "<｜end▁of▁sentence｜>" more-3 | layout "<｜tool▁calls▁begin｜>" more | layout "<｜tool▁call▁begin｜>" call | layout
+more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁end｜>" more-5 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" more-6 | layout "<｜tool▁calls▁begin｜>" more | layout
+more-4 ::= layout
+more-5 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" more-6 | layout "<｜tool▁calls▁begin｜>" more | layout
+more-6 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁calls▁begin｜>" more | layout "<｜tool▁call▁begin｜>" more-2 | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -1093,13 +1401,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8..=12) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1113,21 +1425,25 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=11) => {
+                    Found::Marker(7..=10) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(11 | 12) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(13..=17) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1141,17 +1457,21 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1183,13 +1503,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(10..=14) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1208,10 +1532,100 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME),
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
                     Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_2 => {
+                match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15..=19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1219,7 +1633,7 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Marker(2) => {
                         io.start_call();
@@ -1229,8 +1643,8 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_2 => {
-                match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
+            AFTER_PER_CALL_START_4 => {
+                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1241,7 +1655,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(10) => {
@@ -1249,17 +1663,22 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15..=19) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1267,7 +1686,7 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_2)
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -1285,12 +1704,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(8 | 9) => {
                         io.end_call();
@@ -1302,19 +1721,25 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15..=19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1339,12 +1764,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(8 | 9) => {
                         io.end_call();
@@ -1356,19 +1781,25 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15..=19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1378,7 +1809,7 @@ impl Machine for Parser {
                     _ => {
                         io.end_call();
                         io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
+                        Flow::Go(UNPARSED_4)
                     }
                 }
             }
@@ -1398,57 +1829,20 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(10..=14) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            UNPARSED_2 => {
-                match io.broken_call(&UNPARSED_2_MARKERS) {
-                    Found::Marker(0..=2) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_PER_CALL_START_4 => {
-                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1459,16 +1853,16 @@ impl Machine for Parser {
             }
             UNPARSED_3 => {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=2) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_5)
+                        Flow::Go(AFTER_PER_CALL_START_8)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_5 => {
-                match io.expect(&AFTER_PER_CALL_START_5_MARKERS) {
+            AFTER_PER_CALL_START_8 => {
+                match io.expect(&AFTER_PER_CALL_START_8_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1477,26 +1871,20 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_2),
-                    Found::Marker(7) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11..=15) => {
                         io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14 | 15) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(16) => {
                         io.end_calls();
@@ -1505,8 +1893,135 @@ impl Machine for Parser {
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
-                        io.speculate_here(CONTENT);
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            UNPARSED_4 => {
+                match io.broken_call(&UNPARSED_4_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_9)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_9 => {
+                match io.expect(&AFTER_PER_CALL_START_9_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(7) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15..=19) => {
+                        io.end_calls();
+                        io.after_end();
                         Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(17..=21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_4)
                     }
                 }
             }
@@ -1521,8 +2036,9 @@ impl Machine for Parser {
             | REASONING
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
-            | AFTER_TURN_END_2 => true,
-            AFTER_PER_CALL_START_2 => {
+            | AFTER_TURN_END_2
+            | UNPARSED_2 => true,
+            AFTER_PER_CALL_START_4 => {
                 io.end_calls();
                 true
             }
@@ -1535,11 +2051,16 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_START_4 => {
+            AFTER_PER_CALL_START_8 => {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_START_5 => {
+            AFTER_PER_CALL_START_9 => {
+                io.end_calls();
+                true
+            }
+            AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -50,47 +50,62 @@ const AFTER_TURN_END: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(7);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(8);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(9);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(8);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(10);
+const CALL_NAME: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(11);
+const AFTER_SECTION_START_2: StateId = StateId(10);
+
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
-
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(13);
-
-/// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(15);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_3: StateId = StateId(14);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(16);
+const UNPARSED_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(17);
+const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(16);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(17);
+
+/// The name of an argument.
+const ARGUMENT_NAME: StateId = StateId(18);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(18);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(19);
+const AFTER_TURN_END_7: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(20);
+const AFTER_ARGUMENTS: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(21);
+const AFTER_SECTION_START_7: StateId = StateId(22);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(23);
+
+/// A call, as one object.
+const CALL: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(25);
+
+/// Only markers may come here.
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(26);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -103,6 +118,32 @@ const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>"
     });
 const MARKER_DSML_INVOKE_NAME: Marker = Marker::new("<｜DSML｜invoke name=\"")
     .layout("\n", "");
+const MARKER_DSML_INVOKE: Marker = Marker::new("<｜DSML｜invoke=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
 const MARKER_DSML_FUNCTION_CALLS: Marker = Marker::new("<｜DSML｜function_calls>")
     .layout("\n\n", "");
 const MARKER_DSML_FUNCTION_CALLS_B: Marker = Marker::new("</｜DSML｜function_calls>")
@@ -118,11 +159,23 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::Speculate] },
@@ -140,6 +193,30 @@ const TO_AFTER_FUNCTION_NAME_PREFIX_2_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_PREFIX_2,
     )
     .recovery();
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_C: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown, Action::EndCall] },
+        AFTER_FUNCTION_NAME_PREFIX_2,
+    )
+    .recovery();
+const TO_CALL_NAME_2: Transition = Transition::new(
+    "tools.function.name_prefix",
+    &[],
+    CALL_NAME_2,
+);
+const TO_CALL_NAME_2_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        &[],
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_D: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall, Action::EndCall] },
+        AFTER_FUNCTION_NAME_PREFIX_2,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -151,11 +228,17 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
     CALL_NAME_2,
 );
+const TO_CALL_NAME_2_D: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     "tools.section_end",
     &[],
@@ -178,6 +261,12 @@ const TO_START_2_B: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -200,12 +289,12 @@ const TO_ARGUMENT_NAME: Transition = Transition::new(
     &[],
     ARGUMENT_NAME,
 );
-const TO_AFTER_FUNCTION_NAME_PREFIX_2_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_E: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
     AFTER_FUNCTION_NAME_PREFIX_2,
 );
-const TO_CALL_NAME_2_B: Transition = Transition::new(
+const TO_CALL_NAME_2_E: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
@@ -235,10 +324,10 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
@@ -247,25 +336,98 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
         AFTER_SECTION_START_2,
     )
     .recovery();
-const TO_UNPARSED_2: Transition = Transition::new(
+const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::HoldBack] },
-        UNPARSED_2,
+        UNPARSED_3,
     )
     .recovery();
+const TO_CALL_NAME_C: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 const TO_CONTENT_C: Transition = Transition::new(
         "tools.arguments.name_prefix",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CALL_NAME_2_F: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME_2,
+);
+const TO_CALL_NAME_2_G: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_2_D: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
 const TO_CONTENT_D: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
+        "tools.arguments.name_prefix",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
 );
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -277,12 +439,19 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -298,12 +467,18 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</｜DSML｜function_calls>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -313,7 +488,14 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
@@ -333,7 +515,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -346,7 +528,14 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜DSML｜function_calls>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
@@ -362,7 +551,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
@@ -381,24 +570,50 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<｜end▁of▁sentence｜>"),
                 ]
             }),
+        Marker::new(">")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<｜DSML｜parameter name=\""),
+                    text("</｜DSML｜invoke>"),
+                    text("<｜DSML｜invoke name=\""),
+                    text("</｜DSML｜function_calls>"),
+                    text("<think>"),
+                    text("<｜DSML｜function_calls>"),
+                    text("<｜end▁of▁sentence｜>"),
+                ]
+            }),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜function_calls>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[MARKER_DSML_INVOKE_NAME]
+    &[
+        Marker::new("<｜DSML｜function_calls>"),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜function_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
+        Marker::new(">").layout("", "\n"),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -408,6 +623,8 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
@@ -415,11 +632,15 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -432,42 +653,22 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_END_OF_SENTENCE,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</｜DSML｜invoke>"),
-        MARKER_DSML_INVOKE_NAME,
-        MARKER_DSML_FUNCTION_CALLS_B,
-        Marker::new("</｜DSML｜parameter>"),
-        Marker::new("<think>"),
-        Marker::new("<｜DSML｜parameter name=\""),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
-        MARKER_DSML_FUNCTION_CALLS,
-    ]
-});
-
-/// The markers of this state: `\" string=\"true\">`, `\" string=\"false\">`; compared with the text at the current position.
-static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")]
-});
-
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -480,13 +681,20 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜DSML｜function_calls>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
 /// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `</｜DSML｜function_calls>`; searched for by `<` (memchr).
-static UNPARSED_2_MARKERS: Markers = Markers::new(const {
+static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜function_calls>").peek(),
@@ -494,7 +702,7 @@ static UNPARSED_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -504,17 +712,67 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
-/// The markers of this state: `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</｜DSML｜invoke>"),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        Marker::new("</｜DSML｜parameter>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        MARKER_DSML_FUNCTION_CALLS,
+    ]
+});
+
+/// The markers of this state: `\" string=\"true\">`, `\" string=\"false\">`; compared with the text at the current position.
+static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
+        Marker::new("<｜end▁of▁sentence｜>")
+            .at_end(const {
+                &[
+                    text("<｜end▁of▁sentence｜>"),
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
         Marker::new("</｜DSML｜parameter>")
             .layout("", "\n")
             .followed_by(const {
@@ -532,10 +790,22 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .followed_by(const {
                 &[
                     text("<｜DSML｜invoke name=\""),
+                    text("<｜DSML｜invoke=\""),
+                    text("<｜DSML｜invoke="),
                     text("</｜DSML｜function_calls>"),
+                    text("</｜DSML｜parameter>"),
+                    text("</｜DSML｜invoke>"),
                     text("<think>"),
-                    text("<｜DSML｜function_calls>"),
+                    text("<｜DSML｜parameter name=\""),
+                    text("<｜Assistant｜>"),
                     text("<｜end▁of▁sentence｜>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                    text("<｜User｜>"),
+                    text("<｜DSML｜function_calls>"),
+                    text("</s>"),
+                    text("<eos>"),
                 ]
             })
             .peek(),
@@ -553,8 +823,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
@@ -565,16 +835,22 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -585,17 +861,95 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_7_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        Marker::new("</｜DSML｜parameter>"),
+        Marker::new("</｜DSML｜invoke>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        MARKER_DSML_FUNCTION_CALLS,
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        Marker::new("</｜DSML｜parameter>"),
+        Marker::new("</｜DSML｜invoke>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        MARKER_DSML_FUNCTION_CALLS,
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -606,10 +960,31 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_FUNCTION_CALLS,
     ]
 });
+
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -679,7 +1054,14 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("reasoning.empty", &[], CONTENT),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -729,13 +1111,14 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -757,7 +1140,14 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -837,7 +1227,14 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -859,6 +1256,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -871,6 +1269,14 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartKnown] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartKnown] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                         ]
                     },
                 ),
@@ -880,10 +1286,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new(
-                                "tools.function.name_prefix",
-                                &[],
-                                CALL_NAME_2,
-                            ),
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_7,
+                                )
+                                .recovery(),
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
                 ),
@@ -899,6 +1311,14 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                         ]
                     },
                 ),
@@ -913,7 +1333,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
@@ -930,18 +1352,17 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
                 .otherwise(
-                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_2)
+                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_3)
                         .recovery(),
                 )
                 .end(const { &[Action::EndCalls] }),
@@ -959,67 +1380,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
-                            TO_CALL_NAME_2_B,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
                             TO_CONTENT,
-                            TO_CONTENT_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_UNPARSED_2)
+                .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
-                            TO_CALL_NAME_2_B,
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_START_2_C,
-                            TO_CONTENT_C,
-                            TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
-                .markers(
-                    &ARGUMENT_NAME_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "tools.arguments.name_suffix",
-                                const { &[Action::Argument(ArgumentKind::Text)] },
-                                ARGUMENT_VALUE,
-                            ),
-                            Transition::new(
-                                "tools.arguments.other_name_suffix",
-                                const {
-                                    &[
-                                        Action::Argument(ArgumentKind::Other {
-                                            python: false,
-                                        }),
-                                    ]
-                                },
-                                ARGUMENT_VALUE,
-                            ),
-                        ]
-                    },
-                ),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
@@ -1040,20 +1419,27 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_D)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
+            State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
-                    &UNPARSED_2_MARKERS,
+                    &UNPARSED_3_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -1088,26 +1474,93 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_D)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.arguments.name_suffix",
+                                const { &[Action::Argument(ArgumentKind::Text)] },
+                                ARGUMENT_VALUE,
+                            ),
+                            Transition::new(
+                                "tools.arguments.other_name_suffix",
+                                const {
+                                    &[
+                                        Action::Argument(ArgumentKind::Other {
+                                            python: false,
+                                        }),
+                                    ]
+                                },
+                                ARGUMENT_VALUE,
+                            ),
+                        ]
+                    },
+                ),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
                     &ARGUMENT_VALUE_MARKERS,
                     const {
                         &[
                             Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndArgument, Action::EndCallIncomplete] },
+                                    AFTER_TURN_END_7,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.arguments.value_suffix",
                                 const { &[Action::EndArgument] },
-                                AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                AFTER_TURN_END_7,
                             ),
                             Transition::new(
                                     "tools.function.close",
@@ -1117,7 +1570,7 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</｜DSML｜parameter>")),
                                         ]
                                     },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                    AFTER_TURN_END_7,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1128,15 +1581,15 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</｜DSML｜parameter>")),
                                         ]
                                     },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                    AFTER_TURN_END_7,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_3", None)
+            State::new("AFTER_TURN_END_7", None)
                 .markers(
-                    &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
+                    &AFTER_TURN_END_7_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1146,18 +1599,24 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_ARGUMENT_NAME,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
-                            TO_CALL_NAME_2_B,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
                             TO_CONTENT,
-                            TO_CONTENT_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_UNPARSED_2)
+                .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
@@ -1170,20 +1629,127 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
-                            TO_CALL_NAME_2_B,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
                             TO_CONTENT_C,
                             TO_CONTENT,
-                            TO_CONTENT_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_UNPARSED_2)
+                .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_7", None)
+                .markers(
+                    &AFTER_SECTION_START_7_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_G,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_START_2_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_AFTER_SECTION_START_2_D,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall] },
+                                    AFTER_FUNCTION_NAME_PREFIX_2,
+                                )
+                                .recovery(),
+                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_G,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_START_2_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_AFTER_SECTION_START_2_D,
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCall, Action::HoldBack] },
+                            UNPARSED_3,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_TURN_ASSISTANT_START_2", None)
                 .markers(
                     &AFTER_TURN_ASSISTANT_START_2_MARKERS,
@@ -1197,7 +1763,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             Transition::new("reasoning.empty", &[], CONTENT),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -1216,7 +1789,7 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<｜DSML｜invoke name=\"" call | "<｜DSML｜function_calls>" more
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
+call ::= [$\x2D.0-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
 more-2 ::= layout "<｜DSML｜parameter name=\"" arguments | layout "</｜DSML｜invoke>" more-3
 layout ::= [\t\n\r ]{0,20}
 arguments ::= any-other-argument more-4
@@ -1359,7 +1932,7 @@ unicode-pair ::= [Dd] ([0-7] [0-9A-Fa-f] [0-9A-Fa-f] | [89ABab] [0-9A-Fa-f] [0-9
 more-4 ::= layout "<｜DSML｜parameter name=\"" arguments | layout "</｜DSML｜invoke>" more-3
 more-3 ::= layout "<｜end▁of▁sentence｜>" more-5 | layout "<｜DSML｜invoke name=\"" call-2 | layout "</｜DSML｜function_calls>" more-6 | layout "<｜DSML｜function_calls>" more | layout
 more-5 ::= layout
-call-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
+call-2 ::= [$\x2D.0-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
 more-6 ::= layout "<｜end▁of▁sentence｜>" more-5 | layout "<｜DSML｜invoke name=\"" call | layout "<｜DSML｜function_calls>" more | layout
 more ::= layout "<｜DSML｜invoke name=\"" call-2
 "#;
@@ -1371,6 +1944,8 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[
     Trigger::of_word("<｜DSML｜function_calls>"),
     Trigger::of_word("<｜DSML｜invoke name=\""),
+    Trigger::of_word("<｜DSML｜invoke=\""),
+    Trigger::of_word("<｜DSML｜invoke="),
 ];
 
 /// Special tokens that the detokenizer must keep as text.
@@ -1410,11 +1985,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=13) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1430,15 +2009,19 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(7..=11) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(12..=16) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17..=19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1454,13 +2037,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12..=14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1496,11 +2083,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(10..=14) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1521,17 +2112,30 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(2 | 3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(4 | 5) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1539,7 +2143,10 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(AFTER_SECTION_START_7),
+                    Found::Marker(1..=3) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1550,9 +2157,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(2 | 3) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(4 | 5) => {
+                        io.start_call();
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1568,22 +2180,27 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10) => {
+                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15..=19) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1591,7 +2208,7 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_2)
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -1613,7 +2230,149 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
+                    Found::Marker(9..=11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(16..=20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_SECTION_END_3 => {
+                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(9) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(10..=14) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15..=17) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(18) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            UNPARSED_3 => {
+                match io.broken_call(&UNPARSED_3_MARKERS) {
+                    Found::Marker(0..=2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_FUNCTION_NAME_PREFIX_3 => {
+                match io.expect(&AFTER_FUNCTION_NAME_PREFIX_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=8) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(12) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(7..=9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
@@ -1634,58 +2393,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(15..=19) => {
                         io.end_call_incomplete();
                         io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
+                        io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                }
-            }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(11..=13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1710,98 +2424,28 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            UNPARSED_2 => {
-                match io.broken_call(&UNPARSED_2_MARKERS) {
-                    Found::Marker(0..=2) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_3)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_FUNCTION_NAME_PREFIX_3 => {
-                match io.expect(&AFTER_FUNCTION_NAME_PREFIX_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
             ARGUMENT_VALUE => {
                 match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(1 | 2) => {
+                    Found::Marker(1) => {
+                        io.end_argument();
+                        Flow::Go(AFTER_TURN_END_7)
+                    }
+                    Found::Marker(2 | 3) => {
                         io.end_argument();
                         io.missing_marker("</｜DSML｜parameter>");
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_TURN_END_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
-                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
+            AFTER_TURN_END_7 => {
+                match io.expect(&AFTER_TURN_END_7_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1817,28 +2461,34 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8..=10) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15..=19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1848,7 +2498,7 @@ impl Machine for Parser {
                     _ => {
                         io.end_call_incomplete();
                         io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_2)
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -1868,28 +2518,34 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15..=19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1899,7 +2555,135 @@ impl Machine for Parser {
                     _ => {
                         io.end_call_incomplete();
                         io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_SECTION_START_7 => {
+                match io.expect(&AFTER_SECTION_START_7_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9..=11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15..=19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
                         Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(8..=10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(11..=13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(17..=21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -1912,11 +2696,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8..=12) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(13..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1936,6 +2724,7 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
+            | UNPARSED_2
             | AFTER_TURN_ASSISTANT_START_2 => true,
             AFTER_FUNCTION_NAME_PREFIX_2 => {
                 io.end_calls();
@@ -1954,13 +2743,18 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+            AFTER_TURN_END_7 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
             AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -47,47 +47,86 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(7);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_2: StateId = StateId(8);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_3: StateId = StateId(9);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(10);
+
+/// A call, as one object.
+const CALL: StateId = StateId(11);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
+const CALL_NAME: StateId = StateId(12);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(8);
+const ARGUMENTS: StateId = StateId(13);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(9);
+const ARGUMENT_NAME: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(10);
+const AFTER_PER_CALL_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(11);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(12);
+const CONTENT_2: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(13);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(18);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(14);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(15);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(16);
+const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(21);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(17);
+const ARGUMENT_VALUE_2: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(18);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(19);
+const AFTER_ARGUMENTS: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(25);
+
+/// Only markers may come here.
+const AFTER_TOOLS_3: StateId = StateId(26);
 const MARKER_THINK: Marker = Marker::new("<think>").layout("\n", "").unmentioned();
 const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
-    .followed_by(const { &[text("<tool_call>"), text("<think>")] })
+    .followed_by(const {
+        &[
+            text("<tool_call>"),
+            text("</arg_value>"),
+            text("</tool_call>"),
+            text("</think>"),
+            text("<think>"),
+            text("<|assistant|>"),
+            text("<|observation|>"),
+            text("<|system|>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+            text("<|user|>"),
+            text("```"),
+            text("</s>"),
+            text("<eos>"),
+        ]
+    })
     .peek();
 const MARKER_ARG_KEY: Marker = Marker::new("<arg_key>")
     .layout("\n", "")
@@ -102,10 +141,16 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
-const TO_CALL_NAME: Transition = Transition::new(
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
-    CALL_NAME,
+    AFTER_PER_CALL_START_2,
 );
 const TO_CONTENT: Transition = Transition::new(
         "turn.assistant_start",
@@ -119,7 +164,47 @@ const TO_CONTENT_B: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_3,
+);
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCall] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::StartCall, Action::EndCallIncomplete, Action::EndCalls] },
         AFTER_TURN_END,
@@ -138,70 +223,90 @@ const TO_CONTENT_C: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_TURN_END_C: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const {
+            &[
+                Action::StartCall,
+                Action::EndCallIncomplete,
+                Action::EndCalls,
+                Action::AfterEnd,
+            ]
+        },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_D: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
-    "tools.per_call_end",
-    const { &[Action::EndCall] },
-    AFTER_PER_CALL_END_3,
-);
-const TO_CALL_NAME_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
-        CALL_NAME,
+        AFTER_PER_CALL_START_2,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndCallIncomplete] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCallIncomplete] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_START_2_B: Transition = Transition::new(
+const TO_START_2_C: Transition = Transition::new(
         "reasoning.start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenReasoning] },
         START_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_D: Transition = Transition::new(
+const TO_UNPARSED_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_E: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
         "tools.arguments.value_suffix",
         &[],
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
         "tools.per_call_end",
         &[],
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G: Transition = Transition::new(
         "reasoning.end",
         &[],
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_START_2_C: Transition = Transition::new(
+const TO_START_2_D: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2_E: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
@@ -218,8 +323,13 @@ const TO_CONTENT_E: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_CONTENT_F: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
+    CONTENT,
+);
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<think>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -229,11 +339,15 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|assistant|>"),
         Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -245,12 +359,16 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
         Marker::new("```"),
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -259,6 +377,10 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
@@ -273,7 +395,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -285,11 +407,50 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `````, `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `<tool_call>`, `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<tool_call>"), Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>").layout("\n", ""),
+        Marker::new("</arg_value>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`, `````, `</arg_key>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -307,12 +468,16 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
         Marker::new("```"),
         Marker::new("</arg_key>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -325,6 +490,10 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
     ]
 });
 
@@ -333,7 +502,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -346,10 +515,14 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -361,6 +534,10 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
@@ -405,7 +582,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -420,6 +597,10 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
     ]
 });
 
@@ -446,7 +627,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -460,10 +641,14 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -476,8 +661,68 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
     ]
 });
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>").layout("\n", ""),
+        Marker::new("</arg_value>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; compared with the text at the current position.
+static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>").layout("\n", ""),
+        Marker::new("</arg_value>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|user|>"),
+    ]
+});
+
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -542,7 +787,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
-                            TO_CALL_NAME,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -563,13 +812,17 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -589,7 +842,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_CALL_NAME,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -651,16 +908,54 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START_2,
-                            TO_CALL_NAME,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
-            State::new("CALL_NAME", Some(Hole::Name))
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
+            State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
-                    &CALL_NAME_MARKERS,
+                    &AFTER_PER_CALL_START_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -668,6 +963,29 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
+            State::new("CALL_NAME", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                     "tools.arguments",
                                     const { &[Action::StartCall] },
@@ -693,7 +1011,7 @@ pub static PROGRAM: Program = Program {
                                             Action::Speculate,
                                         ]
                                     },
-                                    CALL_NAME,
+                                    AFTER_PER_CALL_START_2,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -736,6 +1054,10 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_CONTENT_C,
                             TO_CONTENT_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                     "content",
                                     const {
@@ -770,16 +1092,20 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_CALL_NAME_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
@@ -808,16 +1134,20 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_CALL_NAME,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
-                            TO_START_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
                         ]
                     },
                 )
@@ -828,19 +1158,23 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
-                            TO_START_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
+                                AFTER_PER_CALL_START_2,
                             ),
                         ]
                     },
@@ -932,19 +1266,23 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_CALL_NAME_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
@@ -1011,17 +1349,21 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_CALL_NAME_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
@@ -1032,21 +1374,80 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_CALL_NAME_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_3).recovery(),
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_F)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_3", None)
+                .markers(
+                    &AFTER_TOOLS_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_F)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -1058,10 +1459,11 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "<tool_call>" call
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<arg_key>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "</tool_call>" more
+pub const GRAMMAR: &str = r#"root ::= "<tool_call>" more
+more ::= call
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<arg_key>" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "</tool_call>" more-2
 layout ::= [\t\n\r ]{0,20}
-arguments ::= other-name layout "</arg_key>" layout "<arg_value>" text more-2
+arguments ::= other-name layout "</arg_key>" layout "<arg_value>" text more-3
 other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
 # Raw text, up to `</arg_value>`.
 text ::= "<" text-2 | [^<] text
@@ -1108,8 +1510,8 @@ text-36 ::= "<" text-2 | "a" text-39 | [^<a] text
 text-39 ::= "<" text-2 | "l" text-41 | [^<l] text
 text-41 ::= "<" text-2 | "l" text-43 | [^<l] text
 text-43 ::= "<" text-2 | [^<>] text
-more-2 ::= layout "<arg_key>" arguments | layout "</tool_call>" more
-more ::= layout "<tool_call>" call | layout
+more-3 ::= layout "<arg_key>" arguments | layout "</tool_call>" more-2
+more-2 ::= layout "<tool_call>" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -1154,9 +1556,13 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1177,15 +1583,19 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=12) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(13) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1198,11 +1608,15 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=9) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1233,9 +1647,13 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=12) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1244,6 +1662,73 @@ impl Machine for Parser {
             AFTER_TURN_END => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_2 => {
+                match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1272,7 +1757,7 @@ impl Machine for Parser {
                         io.start_call();
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(9 | 10) => {
                         io.start_call();
@@ -1300,7 +1785,14 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(15..=18) => {
+                        io.start_call();
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1309,7 +1801,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
@@ -1334,7 +1826,7 @@ impl Machine for Parser {
                     Found::Marker(6) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(7 | 8) => {
                         io.end_call_incomplete();
@@ -1345,6 +1837,12 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
@@ -1369,13 +1867,18 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1396,10 +1899,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=12) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1472,7 +1980,7 @@ impl Machine for Parser {
                     Found::Marker(8) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(9 | 10) => {
                         io.end_call_incomplete();
@@ -1483,6 +1991,12 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(12..=15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1532,7 +2046,7 @@ impl Machine for Parser {
                     Found::Marker(7) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(8 | 9) => {
                         io.end_call_incomplete();
@@ -1543,6 +2057,12 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(11..=14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1566,7 +2086,7 @@ impl Machine for Parser {
                     Found::Marker(6) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(7 | 8) => {
                         io.end_call_incomplete();
@@ -1578,9 +2098,101 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(10..=13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(12..=15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS_3 => {
+                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1597,6 +2209,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
+            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_PER_CALL_END_3 => {
                 io.end_calls();
@@ -1618,6 +2231,16 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_CALL => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_3 => {
+                io.end_call();
                 io.end_calls();
                 true
             }

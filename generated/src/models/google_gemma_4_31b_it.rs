@@ -50,41 +50,74 @@ const AFTER_TURN_END: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TURN_END_4: StateId = StateId(7);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(8);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(8);
+const CALL_NAME: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(9);
+const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+const AFTER_PER_CALL_START_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE: StateId = StateId(11);
+const AFTER_TOOLS: StateId = StateId(12);
+
+/// A call, as one object.
+const CALL: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_4: StateId = StateId(14);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(15);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(12);
+const ARGUMENT_NAME: StateId = StateId(16);
+
+/// The name of an argument.
+const ARGUMENT_NAME_2: StateId = StateId(17);
+
+/// The arguments, as one Python literal.
+const ARGUMENTS: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_CLOSE: StateId = StateId(19);
+
+/// The name of an argument.
+const ARGUMENT_NAME_3: StateId = StateId(20);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(13);
+const ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(14);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(15);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_QUOTE: StateId = StateId(16);
+const AFTER_ARGUMENTS_QUOTE: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(17);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(25);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_5: StateId = StateId(26);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(18);
+const UNPARSED_3: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(19);
+const AFTER_PER_CALL_START_6: StateId = StateId(28);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(29);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(30);
 const MARKER_TURN: Marker = Marker::new("<turn|>")
     .layout("", "\n")
     .at_end(const {
@@ -118,6 +151,26 @@ const MARKER_CHANNEL: Marker = Marker::new("<channel|>")
     });
 const MARKER_CHANNEL_CHANNEL_THOUGHT: Marker = Marker::new("<|channel><|channel>thought")
     .layout("", "\n");
+const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
+    .followed_by(const { &[text("<|tool_call>"), text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
 const TO_AFTER_TURN_END_4: Transition = Transition::new(
         "turn.end",
         &[],
@@ -129,18 +182,36 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
+const TO_START_2_B: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
     CALL_NAME,
 );
-const TO_CONTENT: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::Unparsed] },
-        CONTENT,
+const TO_CALL_NAME_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Speculate] },
+        CALL_NAME,
     )
     .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Speculate] },
+        AFTER_PER_CALL_START_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
@@ -152,39 +223,138 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_4_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_4,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_START_4,
+);
+const TO_CALL_NAME_C: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CALL_NAME_D: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        AFTER_PER_CALL_START_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_PER_CALL_END_5,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_START_2_D: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "tools.arguments.quote",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_4_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_4_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_4,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
         "tools.per_call_end",
         &[],
         AFTER_PER_CALL_END_5,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_5_C: Transition = Transition::new(
         "reasoning.end",
         &[],
         AFTER_PER_CALL_END_5,
     )
     .recovery();
-const TO_START_2_B: Transition = Transition::new(
+const TO_START_2_E: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_START_2_F: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCalls, Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_ARGUMENT_NAME: Transition = Transition::new(
+        "tools.arguments",
+        &[],
+        ARGUMENT_NAME,
+    )
+    .recovery();
+const TO_ARGUMENT_NAME_2: Transition = Transition::new(
+        "tools.arguments",
+        &[],
+        ARGUMENT_NAME_2,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_CLOSE: Transition = Transition::new(
     "tools.function.close",
     &[],
@@ -202,41 +372,31 @@ const TO_AFTER_FUNCTION_CLOSE_C: Transition = Transition::new(
         AFTER_FUNCTION_CLOSE,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCall, Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_4_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls] },
-        AFTER_TURN_END_4,
+const TO_ARGUMENT_VALUE: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const { &[Action::Argument(ArgumentKind::Literal)] },
+        ARGUMENT_VALUE,
     )
     .recovery();
-const TO_START_2_C: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
-    START_2,
-);
-const TO_CONTENT_D: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
+const TO_UNPARSED_3: Transition = Transition::new(
+        "",
+        const { &[Action::EndCall, Action::HoldBack] },
+        UNPARSED_3,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
-        "tokens.other",
-        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
-        CONTENT,
+const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
+        "tools.arguments",
+        &[],
+        ARGUMENT_VALUE,
     )
     .recovery();
-const TO_ARGUMENT_NAME: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_SEPARATOR: Transition = Transition::new(
     "tools.arguments.separator",
     &[],
-    ARGUMENT_NAME,
+    AFTER_ARGUMENTS_SEPARATOR,
 );
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -250,11 +410,20 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|turn>model").layout("", "\n"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -267,12 +436,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
         Marker::new("<channel|>"),
         Marker::new("<|\"|>"),
         Marker::new("<tool_call|>"),
         Marker::new("<|turn>model"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
         Marker::new("<tool_response|>"),
         Marker::new("<tool|>"),
         Marker::new("<|audio|>"),
@@ -280,11 +448,19 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|think|>"),
         Marker::new("<|tool>"),
         Marker::new("<|video|>"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<|tool_call>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -296,7 +472,15 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<channel|>").layout("\n", ""),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -317,7 +501,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -332,7 +516,16 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -357,8 +550,60 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`; compared with the text at the current position.
+/// The markers of this state: `<|tool_call>`, `[`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|tool_call>"), Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<tool_call|>"),
+        Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
+        Marker::new("<channel|>"),
+        Marker::new("<|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|\"|>"),
+        Marker::new("<|turn>model"),
+        Marker::new("<tool_response|>"),
+        Marker::new("<tool|>"),
+        Marker::new("<|audio|>"),
+        Marker::new("<|image|>"),
+        Marker::new("<|think|>"),
+        Marker::new("<|tool>"),
+        Marker::new("<|video|>"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
+    ]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
@@ -369,16 +614,28 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
     ]
 });
 
-/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, `{`, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
+        Marker::new("\""),
+        Marker::new("'"),
+        Marker::new("{").peek(),
         Marker::new("}"),
         Marker::new(")"),
         Marker::new("]"),
@@ -386,7 +643,17 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|\"|>`, `<|turn>model`, `<turn|>`, `<|tool_response>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
+/// The markers of this state: `\"=`, `\":`; compared with the text at the current position.
+static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("\"="), Marker::new("\":")]
+});
+
+/// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
+static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("'="), Marker::new("':")]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -399,13 +666,14 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
         Marker::new("<|\"|>"),
         Marker::new("<|turn>model"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
         Marker::new("<tool_response|>"),
         Marker::new("<tool|>"),
         Marker::new("<|audio|>"),
@@ -413,17 +681,75 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|think|>"),
         Marker::new("<|tool>"),
         Marker::new("<|video|>"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
     ]
 });
 
 /// The markers of this state: `:`, `=`; compared with the text at the current position.
-static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(":"), Marker::new("=").followed_by(const { &[text("<|\"|>")] })]
+static ARGUMENT_NAME_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(":"),
+        Marker::new("=")
+            .followed_by(const {
+                &[
+                    text("<|\"|>"),
+                    text("\""),
+                    text("'"),
+                    text("["),
+                    text("{"),
+                    text("-"),
+                    text("0"),
+                    text("1"),
+                    text("2"),
+                    text("3"),
+                    text("4"),
+                    text("5"),
+                    text("6"),
+                    text("7"),
+                    text("8"),
+                    text("9"),
+                    text("true"),
+                    text("false"),
+                    text("null"),
+                    text("True"),
+                    text("False"),
+                    text("None"),
+                ]
+            }),
+    ]
 });
 
-/// The markers of this state: `<|\"|>`; compared with the text at the current position.
+/// The markers of this state: `<|\"|>`, `\"`, `\'`, `[`, `{`, `-`, `0`, `1`, `2`, `3`, `4`, `5`, `6`, `7`, `8`, `9`, `true`, `false`, `null`, `True`, `False`, `None`; compared with the text at the current position.
 static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|\"|>").peek()]
+    &[
+        Marker::new("<|\"|>").peek(),
+        Marker::new("\"").peek(),
+        Marker::new("'").peek(),
+        Marker::new("[").peek(),
+        Marker::new("{").peek(),
+        Marker::new("-").peek(),
+        Marker::new("0").peek(),
+        Marker::new("1").peek(),
+        Marker::new("2").peek(),
+        Marker::new("3").peek(),
+        Marker::new("4").peek(),
+        Marker::new("5").peek(),
+        Marker::new("6").peek(),
+        Marker::new("7").peek(),
+        Marker::new("8").peek(),
+        Marker::new("9").peek(),
+        Marker::new("true").peek(),
+        Marker::new("false").peek(),
+        Marker::new("null").peek(),
+        Marker::new("True").peek(),
+        Marker::new("False").peek(),
+        Marker::new("None").peek(),
+    ]
 });
 
 /// The markers of this state: `<|\"|>`, `,`, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
@@ -449,7 +775,12 @@ static AFTER_ARGUMENTS_QUOTE_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|tool_call>call:`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`; compared with the text at the current position.
+static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("\""), Marker::new("'")]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -464,17 +795,26 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
 /// The markers of this state: `<|tool_call>call:`, `<tool_call|>`; searched for by `<` (memchr).
-static UNPARSED_2_MARKERS: Markers = Markers::new(const {
+static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
@@ -486,11 +826,83 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
     ]
 });
+
+/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("}"),
+        Marker::new(")"),
+        Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
+    ]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("<tool_call|>"),
+        Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
+        Marker::new("<channel|>"),
+        Marker::new("<|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|\"|>"),
+        Marker::new("<|turn>model"),
+        Marker::new("<tool_response|>"),
+        Marker::new("<tool|>"),
+        Marker::new("<|audio|>"),
+        Marker::new("<|image|>"),
+        Marker::new("<|think|>"),
+        Marker::new("<|tool>"),
+        Marker::new("<|video|>"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|turn>user"),
+    ]
+});
+
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -558,7 +970,16 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_START_2,
+                            TO_START_2_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -580,6 +1001,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4,
                             TO_START_2,
                             TO_START_2,
+                            TO_START_2_B,
                             Transition::new(
                                     "reasoning.end",
                                     const { &[Action::Unparsed] },
@@ -606,14 +1028,20 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_CONTENT,
                             TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -636,7 +1064,15 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -702,7 +1138,16 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_START_2,
+                            TO_START_2_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -723,6 +1168,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_4", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -731,7 +1177,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_2,
+                                    AFTER_PER_CALL_START_4,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -749,29 +1195,115 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_CALL_NAME,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_AFTER_PER_CALL_END_5_B,
-                            TO_START_2_B,
-                            TO_START_2_B,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_5,
+                            TO_START_2_C,
+                            TO_START_2_C,
+                            TO_START_2_D,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
+            State::new("AFTER_PER_CALL_START_4", None)
+                .markers(
+                    &AFTER_PER_CALL_START_4_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_END_5_B,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_E,
+                            TO_START_2_E,
+                            TO_START_2_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
+                            TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_2,
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
                             TO_AFTER_FUNCTION_CLOSE,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_B,
@@ -779,78 +1311,63 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", &[], ARGUMENT_NAME)),
+                .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
+            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_MARKERS,
+                    const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
+                ),
+            State::new("ARGUMENT_NAME_2", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_2_MARKERS,
+                    const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
+                ),
+            State::new("ARGUMENTS", Some(Hole::Python))
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("AFTER_FUNCTION_CLOSE", None)
                 .markers(
                     &AFTER_FUNCTION_CLOSE_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            Transition::new(
-                                "tools.per_call_end",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_PER_CALL_END_5,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_5,
                             TO_START_2_C,
                             TO_START_2_C,
-                            Transition::new(
-                                    "tools.arguments.quote",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::Unparsed]
-                                    },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_START_2_D,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
                             TO_CONTENT_D,
                             TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCall, Action::HoldBack] },
-                            UNPARSED_2,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+            State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
                 .markers(
-                    &ARGUMENT_NAME_MARKERS,
+                    &ARGUMENT_NAME_3_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -880,8 +1397,28 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            Transition::new("tools.arguments", &[], ARGUMENT_VALUE)
-                                .recovery(),
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
                         ]
                     },
                 ),
@@ -896,7 +1433,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_QUOTE,
                                 )
                                 .recovery(),
-                            TO_ARGUMENT_NAME,
+                            TO_AFTER_ARGUMENTS_SEPARATOR,
                             TO_AFTER_FUNCTION_CLOSE,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_B,
@@ -909,7 +1446,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_QUOTE_MARKERS,
                     const {
                         &[
-                            TO_ARGUMENT_NAME,
+                            TO_AFTER_ARGUMENTS_SEPARATOR,
                             TO_AFTER_FUNCTION_CLOSE,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_B,
@@ -917,56 +1454,129 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("AFTER_ARGUMENTS_SEPARATOR", None)
+                .markers(
+                    &AFTER_ARGUMENTS_SEPARATOR_MARKERS,
+                    const { &[TO_ARGUMENT_NAME, TO_ARGUMENT_NAME_2] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
             State::new("AFTER_PER_CALL_END_5", None)
                 .markers(
                     &AFTER_PER_CALL_END_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_PER_CALL_END_5,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
                             TO_AFTER_PER_CALL_END_5_B,
-                            TO_START_2_B,
-                            TO_START_2_B,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_E,
+                            TO_START_2_E,
+                            TO_START_2_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCalls, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCalls, Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
+            State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
-                    &UNPARSED_2_MARKERS,
+                    &UNPARSED_3_MARKERS,
                     const {
                         &[
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_PER_CALL_START_6,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_PER_CALL_START_6,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_START_3", None)
+            State::new("AFTER_PER_CALL_START_6", None)
                 .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
+                    &AFTER_PER_CALL_START_6_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            Transition::new(
+                                "tools.per_call_end",
+                                &[],
+                                AFTER_PER_CALL_START_4,
+                            ),
+                            TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_E,
+                            TO_START_2_E,
+                            TO_START_2_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_E)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
+                        ]
+                    },
+                ),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -978,19 +1588,41 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
                             Transition::new(
-                                "tools.per_call_end",
-                                &[],
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            TO_CALL_NAME,
-                            TO_AFTER_PER_CALL_END_5_B,
-                            TO_START_2_B,
-                            TO_START_2_B,
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_FUNCTION_CLOSE)
+                                .recovery(),
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_5,
+                            TO_START_2_C,
+                            TO_START_2_C,
+                            TO_START_2_D,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCalls] }),
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -1107,7 +1739,11 @@ more-5 ::= layout "," arguments | layout "}" more-2
 pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
-pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tool_call>call:")];
+pub const TRIGGERS: &[Trigger] = &[
+    Trigger::of_word("<|tool_call>call:"),
+    Trigger::of_word("<|tool_call>:"),
+    Trigger::of_word("<|tool_call>"),
+];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &[
@@ -1141,13 +1777,21 @@ impl Machine for Parser {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
                     Found::Marker(8) => Flow::Go(CONTENT),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12..=17) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18 | 19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(20) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1157,21 +1801,29 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(11..=14) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=22) => {
+                    Found::Marker(15..=21) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(22..=27) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(28 | 29) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(30) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1185,11 +1837,21 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=14) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15 | 16) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(17) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1217,13 +1879,21 @@ impl Machine for Parser {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
                     Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=12) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13..=18) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19 | 20) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(21) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1242,11 +1912,17 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Marker(1..=3) => {
                         io.start_call();
@@ -1258,6 +1934,89 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0..=2) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(3..=7) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_4)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
+                    Found::Marker(13..=15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18..=24) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(25..=30) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_4 => {
+                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
                     Found::Marker(0..=2) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1266,15 +2025,24 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8 | 9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9 | 10) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(10) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(13..=15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(16..=21) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1285,13 +2053,43 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(3) => {
+                    Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
+                    Found::Marker(2) => Flow::Go(ARGUMENTS),
+                    Found::Marker(3..=5) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(6) => {
                         io.missing_marker("}");
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Go(ARGUMENT_NAME),
+                    _ => Flow::Go(ARGUMENT_NAME_3),
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.argument_literal();
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME_2 => {
+                match io.name(&ARGUMENT_NAME_2_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.argument_literal();
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENTS => {
+                match io.python_arguments() {
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_FUNCTION_CLOSE => {
@@ -1308,45 +2106,56 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13..=16) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=23) => {
+                    Found::Marker(18..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(25..=30) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
                         io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_2)
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
+            ARGUMENT_NAME_3 => {
+                match io.name(&ARGUMENT_NAME_3_MARKERS) {
                     Found::Marker(0) => {
                         io.argument_literal();
                         Flow::Go(ARGUMENT_VALUE)
@@ -1371,7 +2180,7 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_NAME_SUFFIX => {
                 match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENT_VALUE),
+                    Found::Marker(0..=21) => Flow::Go(ARGUMENT_VALUE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1379,7 +2188,7 @@ impl Machine for Parser {
             AFTER_ARGUMENT_VALUE => {
                 match io.expect(&AFTER_ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_ARGUMENTS_QUOTE),
-                    Found::Marker(1) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(1) => Flow::Go(AFTER_ARGUMENTS_SEPARATOR),
                     Found::Marker(2..=4) => Flow::Go(AFTER_FUNCTION_CLOSE),
                     Found::Marker(5) => {
                         io.missing_marker("}");
@@ -1391,7 +2200,7 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_QUOTE => {
                 match io.expect(&AFTER_ARGUMENTS_QUOTE_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(0) => Flow::Go(AFTER_ARGUMENTS_SEPARATOR),
                     Found::Marker(1..=3) => Flow::Go(AFTER_FUNCTION_CLOSE),
                     Found::Marker(4) => {
                         io.missing_marker("}");
@@ -1399,6 +2208,14 @@ impl Machine for Parser {
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_SEPARATOR => {
+                match io.expect(&AFTER_ARGUMENTS_SEPARATOR_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENT_NAME_3),
                 }
             }
             AFTER_PER_CALL_END_5 => {
@@ -1412,15 +2229,25 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_4)
                     }
                     Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13..=18) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19 | 20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(21) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1429,18 +2256,18 @@ impl Machine for Parser {
                     }
                 }
             }
-            UNPARSED_2 => {
-                match io.broken_call(&UNPARSED_2_MARKERS) {
+            UNPARSED_3 => {
+                match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_3)
+                        Flow::Go(AFTER_PER_CALL_START_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+            AFTER_PER_CALL_START_6 => {
+                match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0..=2) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1449,21 +2276,109 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START_2),
-                    Found::Marker(9) => {
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(9 | 10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(12) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(13..=15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(16..=21) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(3) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0..=2) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(3..=7) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_4)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
+                    Found::Marker(15..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20..=26) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(27..=32) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -1478,8 +2393,9 @@ impl Machine for Parser {
             | REASONING
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
-            | AFTER_TURN_END_4 => true,
-            AFTER_PER_CALL_START_2 => {
+            | AFTER_TURN_END_4
+            | UNPARSED_2 => true,
+            AFTER_PER_CALL_START_4 => {
                 io.end_calls();
                 true
             }
@@ -1492,7 +2408,12 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_START_3 => {
+            AFTER_PER_CALL_START_6 => {
+                io.end_calls();
+                true
+            }
+            AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }

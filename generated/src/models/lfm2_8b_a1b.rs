@@ -44,35 +44,74 @@ const AFTER_TURN_END: StateId = StateId(4);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(5);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(6);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(6);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_2: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(8);
+const AFTER_SECTION_START_3: StateId = StateId(8);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_4: StateId = StateId(9);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(10);
+
+/// A call, as one object.
+const CALL: StateId = StateId(11);
+
+/// The name of the called function.
+const CALL_NAME: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_5: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(9);
+const ARGUMENT_NAME: StateId = StateId(15);
+
+/// The name of an argument.
+const ARGUMENT_NAME_2: StateId = StateId(16);
+
+/// The arguments, as one Python literal.
+const ARGUMENTS: StateId = StateId(17);
+
+/// The name of an argument.
+const ARGUMENT_NAME_3: StateId = StateId(18);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(10);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(11);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(12);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_6: StateId = StateId(13);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_5: StateId = StateId(23);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_6: StateId = StateId(24);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(14);
+const UNPARSED_3: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(15);
+const AFTER_SECTION_START_6: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(27);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(28);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -84,21 +123,96 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
+    .followed_by(const { &[text("<|tool_call_start|>"), text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME: Transition = Transition::new(
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::Speculate] },
-    CALL_NAME,
+    AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_CONTENT: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_4: Transition = Transition::new(
+        "tools.section_start",
+        &[],
+        AFTER_SECTION_START_4,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_6: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
     )
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
@@ -107,18 +221,18 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_TURN_END: Transition = Transition::new(
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_B: Transition = Transition::new(
+const TO_CALL_NAME: Transition = Transition::new(
     "tools.separator",
     const { &[Action::Speculate] },
     CALL_NAME,
@@ -128,47 +242,83 @@ const TO_AFTER_SECTION_END_5: Transition = Transition::new(
     &[],
     AFTER_SECTION_END_5,
 );
-const TO_AFTER_SECTION_END_6: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6_B: Transition = Transition::new(
         "tools.section_end",
         &[],
         AFTER_SECTION_END_6,
     )
     .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCalls, Action::OtherToken] },
         CONTENT,
     )
     .recovery();
-const TO_CALL_NAME_C: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCalls, Action::Speculate] },
-    CALL_NAME,
-);
-const TO_AFTER_SECTION_START_2: Transition = Transition::new(
-    "tools.function.close",
-    const { &[Action::EndCall] },
-    AFTER_SECTION_START_2,
-);
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
-        "tools.function.close",
-        const { &[Action::EndCall] },
-        AFTER_SECTION_START_2,
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
-        "tools.section_end",
-        const { &[Action::MissingMarker(text(")")), Action::EndCall] },
-        AFTER_SECTION_START_2,
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
     )
     .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_ARGUMENT_NAME: Transition = Transition::new(
+        "tools.arguments",
+        &[],
+        ARGUMENT_NAME,
+    )
+    .recovery();
+const TO_ARGUMENT_NAME_2: Transition = Transition::new(
+        "tools.arguments",
+        &[],
+        ARGUMENT_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_5: Transition = Transition::new(
+    "tools.function.close",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_START_5,
+);
+const TO_AFTER_SECTION_START_5_B: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_START_5,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_5_C: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::MissingMarker(text(")")), Action::EndCall] },
+        AFTER_SECTION_START_5,
+    )
+    .recovery();
+const TO_ARGUMENT_VALUE: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const { &[Action::Argument(ArgumentKind::Literal)] },
+        ARGUMENT_VALUE,
+    )
+    .recovery();
+const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
+        "tools.arguments",
+        &[],
+        ARGUMENT_VALUE,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|tool_call_start|>[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -178,11 +328,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|im_start|>assistant").layout("", "\n"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -193,12 +349,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
         Marker::new("<|tool_list_end|>"),
         Marker::new("<|tool_list_start|>"),
         Marker::new("<|tool_response_end|>"),
         Marker::new("<|tool_response_start|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -207,7 +368,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -217,7 +378,13 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -232,6 +399,51 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<|tool_call_start|>[`, `[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|tool_call_start|>["), Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<|tool_call_start|>`, `[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|tool_call_start|>"), Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|tool_list_end|>"),
+        Marker::new("<|tool_list_start|>"),
+        Marker::new("<|tool_response_end|>"),
+        Marker::new("<|tool_response_start|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
+        Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
+    ]
+});
+
 /// The markers of this state: `<|tool_call_start|>`, `(`, `{`, `[`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
@@ -242,8 +454,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_start|>[`; compared with the text at the current position.
-static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -255,18 +467,26 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
         Marker::new("<|tool_list_end|>"),
         Marker::new("<|tool_list_start|>"),
         Marker::new("<|tool_response_end|>"),
         Marker::new("<|tool_response_start|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
-/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, `{`, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
+        Marker::new("\""),
+        Marker::new("'"),
+        Marker::new("{").peek(),
         Marker::new(")"),
         Marker::new("}"),
         Marker::new("]").peek(),
@@ -274,8 +494,75 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `=`; compared with the text at the current position.
-static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const { &[Marker::new("=")] });
+/// The markers of this state: `\"=`, `\":`; compared with the text at the current position.
+static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("\"="), Marker::new("\":")]
+});
+
+/// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
+static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("'="), Marker::new("':")]
+});
+
+/// The markers of this state: `=`, `:`; compared with the text at the current position.
+static ARGUMENT_NAME_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("="),
+        Marker::new(":")
+            .followed_by(const {
+                &[
+                    text("\""),
+                    text("'"),
+                    text("["),
+                    text("{"),
+                    text("-"),
+                    text("0"),
+                    text("1"),
+                    text("2"),
+                    text("3"),
+                    text("4"),
+                    text("5"),
+                    text("6"),
+                    text("7"),
+                    text("8"),
+                    text("9"),
+                    text("true"),
+                    text("false"),
+                    text("null"),
+                    text("True"),
+                    text("False"),
+                    text("None"),
+                ]
+            }),
+    ]
+});
+
+/// The markers of this state: `\"`, `\'`, `[`, `{`, `-`, `0`, `1`, `2`, `3`, `4`, `5`, `6`, `7`, `8`, `9`, `true`, `false`, `null`, `True`, `False`, `None`; compared with the text at the current position.
+static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("\"").peek(),
+        Marker::new("'").peek(),
+        Marker::new("[").peek(),
+        Marker::new("{").peek(),
+        Marker::new("-").peek(),
+        Marker::new("0").peek(),
+        Marker::new("1").peek(),
+        Marker::new("2").peek(),
+        Marker::new("3").peek(),
+        Marker::new("4").peek(),
+        Marker::new("5").peek(),
+        Marker::new("6").peek(),
+        Marker::new("7").peek(),
+        Marker::new("8").peek(),
+        Marker::new("9").peek(),
+        Marker::new("true").peek(),
+        Marker::new("false").peek(),
+        Marker::new("null").peek(),
+        Marker::new("True").peek(),
+        Marker::new("False").peek(),
+        Marker::new("None").peek(),
+    ]
+});
 
 /// The markers of this state: `,`, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_ARGUMENT_VALUE_MARKERS: Markers = Markers::expected(const {
@@ -288,12 +575,17 @@ static AFTER_ARGUMENT_VALUE_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `\"`, `\'`; compared with the text at the current position.
+static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("\""), Marker::new("'")]
+});
+
 /// The markers of this state: `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
 static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -303,17 +595,23 @@ static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
 /// The markers of this state: `<|tool_call_start|>`, `<|tool_call_end|>`; searched for by `<` (memchr).
-static UNPARSED_2_MARKERS: Markers = Markers::new(const {
+static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_start|>[`; compared with the text at the current position.
-static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+static AFTER_SECTION_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -324,9 +622,66 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new(",").layout("", " "),
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
     ]
 });
+
+/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(")"),
+        Marker::new("}"),
+        Marker::new("]").peek(),
+        Marker::new("<|tool_call_end|>").peek(),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(",").layout("", " "),
+        Marker::new("]"),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|tool_list_end|>"),
+        Marker::new("<|tool_list_start|>"),
+        Marker::new("<|tool_response_end|>"),
+        Marker::new("<|tool_response_start|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
+        Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
+    ]
+});
+
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -372,7 +727,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            TO_CALL_NAME,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -402,17 +763,17 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
-                            TO_CALL_NAME,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -454,7 +815,13 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -475,6 +842,75 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
+            State::new("AFTER_SECTION_START_2", None)
+                .markers(
+                    &AFTER_SECTION_START_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_SECTION_START_4,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_SECTION_START_4,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_SECTION_START_4", None)
+                .markers(
+                    &AFTER_SECTION_START_4_MARKERS,
+                    const {
+                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_SECTION_END_6,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -483,7 +919,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_SECTION_START_2,
+                                    AFTER_SECTION_START_5,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -496,42 +932,42 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("AFTER_SECTION_START_2", None)
+            State::new("AFTER_SECTION_START_5", None)
                 .markers(
-                    &AFTER_SECTION_START_2_MARKERS,
+                    &AFTER_SECTION_START_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_CALL_NAME_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_CALL_NAME,
                             TO_AFTER_SECTION_END_5,
-                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_B,
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::EndCalls, Action::Unparsed] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CALL_NAME_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
                 .otherwise(
-                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_2)
+                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_3)
                         .recovery(),
                 )
                 .end(const { &[Action::EndCalls] }),
@@ -540,17 +976,33 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            TO_AFTER_SECTION_START_2,
-                            TO_AFTER_SECTION_START_2_B,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_2,
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
+                            TO_AFTER_SECTION_START_5,
+                            TO_AFTER_SECTION_START_5_B,
+                            TO_AFTER_SECTION_START_5_C,
+                            TO_AFTER_SECTION_START_5_C,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", &[], ARGUMENT_NAME)),
+                .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
+                    const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
+                ),
+            State::new("ARGUMENT_NAME_2", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_2_MARKERS,
+                    const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
+                ),
+            State::new("ARGUMENTS", Some(Hole::Python))
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_3_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -558,6 +1010,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Argument(ArgumentKind::Literal)] },
                                 ARGUMENT_VALUE,
                             ),
+                            Transition::new(
+                                    "tools.arguments.name_suffix",
+                                    const { &[Action::Argument(ArgumentKind::Literal)] },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -569,6 +1027,35 @@ pub static PROGRAM: Program = Program {
                         AFTER_ARGUMENT_VALUE,
                     ),
                 ),
+            State::new("AFTER_ARGUMENTS_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS,
+                    const {
+                        &[
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
+                        ]
+                    },
+                ),
             State::new("AFTER_ARGUMENT_VALUE", None)
                 .markers(
                     &AFTER_ARGUMENT_VALUE_MARKERS,
@@ -577,15 +1064,21 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.arguments.separator",
                                 &[],
-                                ARGUMENT_NAME,
+                                AFTER_ARGUMENTS_SEPARATOR,
                             ),
-                            TO_AFTER_SECTION_START_2,
-                            TO_AFTER_SECTION_START_2_B,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_5,
+                            TO_AFTER_SECTION_START_5_B,
+                            TO_AFTER_SECTION_START_5_C,
+                            TO_AFTER_SECTION_START_5_C,
                         ]
                     },
                 ),
+            State::new("AFTER_ARGUMENTS_SEPARATOR", None)
+                .markers(
+                    &AFTER_ARGUMENTS_SEPARATOR_MARKERS,
+                    const { &[TO_ARGUMENT_NAME, TO_ARGUMENT_NAME_2] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
             State::new("AFTER_SECTION_END_5", None)
                 .markers(
                     &AFTER_SECTION_END_5_MARKERS,
@@ -598,42 +1091,86 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_6_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_SECTION_END_6,
-                            TO_CALL_NAME_C,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
+            State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
-                    &UNPARSED_2_MARKERS,
+                    &UNPARSED_3_MARKERS,
                     const {
                         &[
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_SECTION_START_3,
+                                    AFTER_SECTION_START_6,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_SECTION_START_3,
+                                    AFTER_SECTION_START_6,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_SECTION_START_3", None)
+            State::new("AFTER_SECTION_START_6", None)
                 .markers(
-                    &AFTER_SECTION_START_3_MARKERS,
+                    &AFTER_SECTION_START_6_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_CALL_NAME,
+                            TO_AFTER_SECTION_END_5,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_E)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_SECTION_START_5,
+                            TO_AFTER_SECTION_START_5_B,
+                            TO_AFTER_SECTION_START_5_C,
+                            TO_AFTER_SECTION_START_5_C,
+                        ]
+                    },
+                ),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -642,15 +1179,41 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_CALL_NAME_B,
-                            TO_AFTER_SECTION_END_5,
+                            Transition::new(
+                                "tools.separator",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "tools.section_end",
+                                const { &[Action::EndCall] },
+                                AFTER_SECTION_END_5,
+                            ),
                             TO_AFTER_SECTION_END_6,
-                            TO_CALL_NAME_C,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCalls] }),
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCall, Action::HoldBack] },
+                            UNPARSED_3,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -662,15 +1225,16 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "<|tool_call_start|>[" call
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "(" more
-more ::= layout ")" more-2 | arguments
+pub const GRAMMAR: &str = r#"root ::= "<|tool_call_start|>[" more
+more ::= call
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "(" more-2
+more-2 ::= layout ")" more-3 | arguments
 layout ::= [\t\n\r ]{0,20}
-more-2 ::= layout "<|im_end|>" more-3 | layout "," layout call | layout "]" layout "<|tool_call_end|>" more-4 | layout "<|tool_call_start|>[" call | layout
-more-3 ::= layout
-more-4 ::= layout "<|im_end|>" more-3 | layout "<|tool_call_start|>[" call | layout
-arguments ::= other-name "=" layout python-value more-5
-other-name ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF] [$\x2D-:A-Z_a-z¡-\U0010FFFF]{0,63}
+more-3 ::= layout "<|im_end|>" more-4 | layout "," layout call | layout "]" layout "<|tool_call_end|>" more-5 | layout "<|tool_call_start|>[" more | layout
+more-4 ::= layout
+more-5 ::= layout "<|im_end|>" more-4 | layout "<|tool_call_start|>[" more | layout
+arguments ::= other-name "=" layout python-value more-6
+other-name ::= [$\x2D-9A-Z_a-z¡-\U0010FFFF] [$\x2D-9A-Z_a-z¡-\U0010FFFF]{0,63}
 python-value ::= python-object | python-array | python-string | python-number | python-boolean | "null" | "None"
 python-object ::= "{" python-ws (python-member ("," python-ws python-member)*)? "}"
 python-ws ::= [\t ]{0,4} ws-line{0,2}
@@ -689,14 +1253,17 @@ python-fraction ::= ("." [0-9]+)?
 python-exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 python-huge ::= [1-9] python-fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 python-boolean ::= "true" | "false" | "True" | "False"
-more-5 ::= layout "," layout arguments | layout ")" more-2
+more-6 ::= layout "," layout arguments | layout ")" more-3
 "#;
 
 /// Whether the grammar holds only from a trigger on.
 pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
-pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tool_call_start|>[")];
+pub const TRIGGERS: &[Trigger] = &[
+    Trigger::of_word("<|tool_call_start|>["),
+    Trigger::of_word("<|tool_call_start|>"),
+];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &[
@@ -726,9 +1293,17 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -738,17 +1313,25 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6 | 7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(8..=11) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(12..=16) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(18) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -769,9 +1352,17 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -790,11 +1381,101 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_START_2 => {
+                match io.expect(&AFTER_SECTION_START_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_SECTION_START_4),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_SECTION_START_4),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_SECTION_START_4 => {
+                match io.expect(&AFTER_SECTION_START_4_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(8..=11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12..=16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_SECTION_START_2)
+                        Flow::Go(AFTER_SECTION_START_5)
                     }
                     Found::Marker(1..=3) => {
                         io.start_call();
@@ -804,8 +1485,8 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_START_2 => {
-                match io.expect(&AFTER_SECTION_START_2_MARKERS) {
+            AFTER_SECTION_START_5 => {
+                match io.expect(&AFTER_SECTION_START_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -820,48 +1501,92 @@ impl Machine for Parser {
                     }
                     Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
                     Found::Marker(8) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=14) => {
+                    Found::Marker(10..=13) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(14..=18) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_2)
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
+                    Found::Marker(2) => Flow::Go(ARGUMENTS),
+                    Found::Marker(3 | 4) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_2)
+                        Flow::Go(AFTER_SECTION_START_5)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(5 | 6) => {
                         io.missing_marker(")");
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_2)
+                        Flow::Go(AFTER_SECTION_START_5)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Go(ARGUMENT_NAME),
+                    _ => Flow::Go(ARGUMENT_NAME_3),
                 }
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.argument_literal();
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME_2 => {
+                match io.name(&ARGUMENT_NAME_2_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.argument_literal();
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENTS => {
+                match io.python_arguments() {
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME_3 => {
+                match io.name(&ARGUMENT_NAME_3_MARKERS) {
                     Found::Marker(0) => {
                         io.argument_literal();
                         Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(1) => {
+                        io.argument_literal();
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -877,20 +1602,35 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            AFTER_ARGUMENTS_NAME_SUFFIX => {
+                match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0..=20) => Flow::Go(ARGUMENT_VALUE),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_ARGUMENT_VALUE => {
                 match io.expect(&AFTER_ARGUMENT_VALUE_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(0) => Flow::Go(AFTER_ARGUMENTS_SEPARATOR),
                     Found::Marker(1 | 2) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_2)
+                        Flow::Go(AFTER_SECTION_START_5)
                     }
                     Found::Marker(3 | 4) => {
                         io.missing_marker(")");
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_2)
+                        Flow::Go(AFTER_SECTION_START_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_SEPARATOR => {
+                match io.expect(&AFTER_ARGUMENTS_SEPARATOR_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENT_NAME_3),
                 }
             }
             AFTER_SECTION_END_5 => {
@@ -911,10 +1651,20 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -923,18 +1673,18 @@ impl Machine for Parser {
                     }
                 }
             }
-            UNPARSED_2 => {
-                match io.broken_call(&UNPARSED_2_MARKERS) {
+            UNPARSED_3 => {
+                match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
-                        Flow::Go(AFTER_SECTION_START_3)
+                        Flow::Go(AFTER_SECTION_START_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_START_3 => {
-                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+            AFTER_SECTION_START_6 => {
+                match io.expect(&AFTER_SECTION_START_6_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -949,15 +1699,103 @@ impl Machine for Parser {
                     }
                     Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
                     Found::Marker(8) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(9) => {
+                    Found::Marker(9..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_5)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.missing_marker(")");
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_5)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_5)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(14..=18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -967,10 +1805,13 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_SECTION_START | AFTER_TURN_END | AFTER_TURN_END_2 => {
-                true
-            }
-            AFTER_SECTION_START_2 => {
+            START
+            | CONTENT
+            | AFTER_SECTION_START
+            | AFTER_TURN_END
+            | AFTER_TURN_END_2
+            | UNPARSED_2 => true,
+            AFTER_SECTION_START_5 => {
                 io.end_calls();
                 true
             }
@@ -978,7 +1819,12 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_SECTION_START_3 => {
+            AFTER_SECTION_START_6 => {
+                io.end_calls();
+                true
+            }
+            AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }

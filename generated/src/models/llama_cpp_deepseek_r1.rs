@@ -50,35 +50,50 @@ const AFTER_TURN_END: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(7);
 
-/// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(8);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(9);
+const AFTER_SECTION_START_2: StateId = StateId(9);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(10);
+/// Only markers may come here.
+const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_3: StateId = StateId(11);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(12);
+/// The name of the called function.
+const CALL_NAME: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(13);
+const AFTER_TOOLS: StateId = StateId(13);
+
+/// A call, as one object.
+const CALL: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const AFTER_CALL: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_4: StateId = StateId(15);
+const AFTER_SECTION_END_3: StateId = StateId(16);
+
+/// Only markers may come here.
+const AFTER_TOOLS_3: StateId = StateId(17);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(16);
+const UNPARSED_3: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_6: StateId = StateId(17);
+const AFTER_PER_CALL_START_6: StateId = StateId(19);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(20);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(21);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_CLOSE_4: StateId = StateId(22);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -102,6 +117,12 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::Speculate] },
@@ -118,56 +139,18 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_TURN_END: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_3: Transition = Transition::new(
-    "tools.section_end",
+const TO_CALL_NAME: Transition = Transition::new(
+    "tools.function.name_prefix",
     &[],
-    AFTER_SECTION_END_3,
+    CALL_NAME,
 );
-const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
-        "tools.function.close",
-        &[],
-        AFTER_SECTION_END_3,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
-        "reasoning.end",
-        &[],
-        AFTER_SECTION_END_3,
-    )
-    .recovery();
-const TO_START_2_B: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCalls, Action::OpenReasoning] },
-    START_2,
-);
-const TO_CONTENT_B: Transition = Transition::new(
-        "tokens.other",
-        const { &[Action::EndCalls, Action::OtherToken] },
-        CONTENT,
-    )
-    .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCalls, Action::Speculate] },
-    AFTER_SECTION_START_2,
-);
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
         AFTER_TURN_END_2,
@@ -178,58 +161,114 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START_2,
 );
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
         "tools.function.close",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_START_2_C: Transition = Transition::new(
+const TO_START_2_B: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_B: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
         CONTENT,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_UNPARSED_3: Transition = Transition::new(
+        "",
+        const { &[Action::EndCall, Action::HoldBack] },
+        UNPARSED_3,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -240,12 +279,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -258,17 +302,21 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁outputs▁begin｜>"),
         Marker::new("<｜tool▁outputs▁end｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -278,6 +326,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
@@ -302,7 +355,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -315,6 +368,11 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
@@ -336,9 +394,23 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜tool▁call▁begin｜>")]
 });
 
-/// The markers of this state: `function<｜tool▁sep｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `function<｜tool▁sep｜>`, `[`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("function<｜tool▁sep｜>")]
+    &[
+        Marker::new("<｜tool▁call▁begin｜>"),
+        Marker::new("function<｜tool▁sep｜>"),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `function<｜tool▁sep｜>`, `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("function<｜tool▁sep｜>"),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
 });
 
 /// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, ````json`; compared with the text at the current position.
@@ -350,8 +422,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
@@ -365,16 +442,133 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁outputs▁begin｜>"),
         Marker::new("<｜tool▁outputs▁end｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        MARKER_TOOL_CALL_BEGIN,
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜tool▁outputs▁begin｜>"),
+        Marker::new("<｜tool▁outputs▁end｜>"),
+        Marker::new("<｜tool▁output▁begin｜>"),
+        Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_CALL_BEGIN,
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜tool▁outputs▁begin｜>"),
+        Marker::new("<｜tool▁outputs▁end｜>"),
+        Marker::new("<｜tool▁output▁begin｜>"),
+        Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁calls▁end｜>`; searched for by `<` (memchr).
+static UNPARSED_3_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("<｜tool▁call▁begin｜>").peek(),
+        Marker::new("<｜tool▁calls▁begin｜>").peek(),
+        Marker::new("<｜tool▁calls▁end｜>").peek(),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_CALL_BEGIN,
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -389,16 +583,20 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁outputs▁begin｜>"),
         Marker::new("<｜tool▁outputs▁end｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -414,30 +612,16 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜tool▁outputs▁begin｜>"),
         Marker::new("<｜tool▁outputs▁end｜>"),
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
-    ]
-});
-
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
-static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_SENTENCE,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<｜tool▁call▁end｜>"),
-        Marker::new("<｜tool▁calls▁end｜>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<｜tool▁calls▁begin｜>"),
-        Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
@@ -446,32 +630,19 @@ static AFTER_FUNCTION_CLOSE_4_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜tool▁call▁end｜>")]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁calls▁end｜>`; searched for by `<` (memchr).
-static UNPARSED_2_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("<｜tool▁call▁begin｜>").peek(),
-        Marker::new("<｜tool▁calls▁begin｜>").peek(),
-        Marker::new("<｜tool▁calls▁end｜>").peek(),
-    ]
-});
-
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
-static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_SENTENCE,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_TOOL_CALL_BEGIN,
-        Marker::new("<｜tool▁calls▁end｜>"),
-        Marker::new("<｜tool▁call▁end｜>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<｜tool▁calls▁begin｜>"),
-    ]
-});
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -523,6 +694,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -561,16 +737,15 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -593,6 +768,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -679,6 +859,11 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -701,6 +886,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -718,7 +904,28 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
-                        &[Transition::new("tools.function.name_prefix", &[], CALL_NAME)]
+                        &[
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
+                            TO_CALL_NAME,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
                     },
                 ),
             State::new("CALL_NAME", Some(Hole::Name))
@@ -729,13 +936,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_TOOLS_3,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_TOOLS_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -746,9 +953,17 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_START_3", None)
+            State::new("AFTER_TOOLS", None)
                 .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -757,124 +972,96 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_2_B,
-                            Transition::new(
-                                    "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_2)
-                        .recovery(),
-                )
-                .end(const { &[Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Json))
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
+            State::new("AFTER_CALL", None)
                 .markers(
-                    &ARGUMENTS_MARKERS,
+                    &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_F,
-                            TO_START_2_C,
-                            TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
-                                "tools.function.close",
-                                &[],
-                                AFTER_FUNCTION_CLOSE_4,
-                            ),
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall] },
+                                    AFTER_TOOLS_3,
+                                )
+                                .recovery(),
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_F,
-                            TO_START_2_C,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_B,
+                            TO_CONTENT_B,
                             TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCall, Action::HoldBack] },
-                            UNPARSED_2,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_3_D,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_2_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -883,24 +1070,51 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_F)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_CLOSE_4", None)
+            State::new("AFTER_TOOLS_3", None)
                 .markers(
-                    &AFTER_FUNCTION_CLOSE_4_MARKERS,
+                    &AFTER_TOOLS_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
                             Transition::new(
-                                "tools.function.close",
-                                const { &[Action::EndCall] },
-                                AFTER_PER_CALL_START_3,
-                            ),
+                                    "turn.assistant_start",
+                                    const { &[Action::EndCalls, Action::Unparsed] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
-                ),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
+                )
+                .otherwise(
+                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_3)
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCalls] }),
+            State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
-                    &UNPARSED_2_MARKERS,
+                    &UNPARSED_3_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -929,23 +1143,109 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_6_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_D)
+                .end(const { &[Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_2_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_F)
-                .end(const { &[Action::EndCalls] }),
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                "tools.function.close",
+                                &[],
+                                AFTER_FUNCTION_CLOSE_4,
+                            ),
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_FUNCTION_CLOSE_4", None)
+                .markers(
+                    &AFTER_FUNCTION_CLOSE_4_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.function.close",
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_3,
+                            ),
+                        ]
+                    },
+                ),
         ]
     }),
     start: START,
@@ -1030,11 +1330,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8..=12) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1050,19 +1354,23 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=9) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=14) => {
+                    Found::Marker(10..=13) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(14..=18) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1078,13 +1386,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1120,11 +1432,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(10..=14) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1145,6 +1461,12 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
@@ -1154,7 +1476,19 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(1) => Flow::Go(CALL_NAME),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(3) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1163,7 +1497,7 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_3)
+                        Flow::Go(AFTER_TOOLS_3)
                     }
                     Found::Marker(2) => {
                         io.start_call();
@@ -1173,8 +1507,177 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(7..=9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12..=15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(16..=20) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_3)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(9..=11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(14..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18..=22) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_SECTION_END_3 => {
+                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(10..=14) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS_3 => {
+                match io.expect(&AFTER_TOOLS_3_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1193,17 +1696,22 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=16) => {
+                    Found::Marker(12..=15) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(16..=20) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1211,7 +1719,54 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            UNPARSED_3 => {
+                match io.broken_call(&UNPARSED_3_MARKERS) {
+                    Found::Marker(0..=2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_6)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_6 => {
+                match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(11..=15) => {
+                        io.end_calls();
+                        io.after_end();
                         Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
                     }
                 }
             }
@@ -1242,19 +1797,25 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=16) => {
+                    Found::Marker(12..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(16..=20) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1293,19 +1854,25 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(13..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(17..=21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1315,40 +1882,7 @@ impl Machine for Parser {
                     _ => {
                         io.end_call();
                         io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_2)
-                    }
-                }
-            }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -1356,52 +1890,10 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_CLOSE_4_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_3)
+                        Flow::Go(AFTER_TOOLS_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
-                }
-            }
-            UNPARSED_2 => {
-                match io.broken_call(&UNPARSED_2_MARKERS) {
-                    Found::Marker(0..=2) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_6)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_PER_CALL_START_6 => {
-                match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
                 }
             }
             _ => Flow::Mismatch,
@@ -1415,12 +1907,9 @@ impl Machine for Parser {
             | REASONING
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
-            | AFTER_TURN_END_2 => true,
-            AFTER_PER_CALL_START_3 => {
-                io.end_calls();
-                true
-            }
-            AFTER_ARGUMENTS => {
+            | AFTER_TURN_END_2
+            | UNPARSED_2 => true,
+            AFTER_CALL => {
                 io.end_call();
                 io.end_calls();
                 true
@@ -1429,7 +1918,16 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
+            AFTER_TOOLS_3 => {
+                io.end_calls();
+                true
+            }
             AFTER_PER_CALL_START_6 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS => {
+                io.end_call();
                 io.end_calls();
                 true
             }

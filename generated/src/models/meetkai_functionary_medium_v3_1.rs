@@ -44,17 +44,17 @@ const AFTER_TURN_END: StateId = StateId(4);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(5);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(6);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(6);
+const CALL_NAME: StateId = StateId(7);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(7);
+const ARGUMENTS: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(8);
-
-/// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_3: StateId = StateId(9);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(9);
 
 /// Only markers may come here.
 const AFTER_SECTION_END_3: StateId = StateId(10);
@@ -63,10 +63,13 @@ const AFTER_SECTION_END_3: StateId = StateId(10);
 const CONTENT_2: StateId = StateId(11);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(12);
+const UNPARSED_3: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_SECTION_END_5: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(14);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
@@ -82,11 +85,23 @@ const TO_AFTER_TURN_END_2: Transition = Transition::new(
     .recovery();
 const TO_CONTENT: Transition = Transition::new("turn.assistant_start", &[], CONTENT)
     .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
         "tools.section_end",
         const { &[Action::Unparsed] },
@@ -100,15 +115,15 @@ const TO_CONTENT_C: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall, Action::EndCall] },
+        AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -122,37 +137,43 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_FUNCTION_CLOSE_3: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
-    AFTER_FUNCTION_CLOSE_3,
+    AFTER_FUNCTION_NAME_SUFFIX,
 );
-const TO_CALL_NAME_B: Transition = Transition::new(
+const TO_CALL_NAME_C: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_D: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_E: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_G: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_H: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
         CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
     )
     .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
@@ -177,13 +198,25 @@ const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_CONTENT_I: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CALL_NAME_E: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_CONTENT_G: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -193,11 +226,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````, `<function=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `<function=`, `<function=\"`, `<function name=\"`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -207,10 +246,15 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eom_id|>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
     ]
 });
 
@@ -223,7 +267,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -233,7 +277,13 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<|eom_id|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
     ]
 });
 
@@ -247,10 +297,12 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`; compared with the text at the current position.
-static CALL_NAME_MARKERS: Markers = Markers::expected(const { &[Marker::new(">")] });
+/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+static CALL_NAME_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new(">"), Marker::new("\">"), Marker::new("/>"), Marker::new("\"/>")]
+});
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -260,33 +312,20 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("<|eom_id|>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_EOT_ID,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("</function>"),
-        Marker::new("<function="),
-        Marker::new("<|eom_id|>"),
-        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|python_tag|>"),
-        Marker::new("```"),
-    ]
-});
-
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`, `````; compared with the text at the current position.
-static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
@@ -294,16 +333,21 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("<|eom_id|>"),
         Marker::new("</function>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -313,11 +357,17 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<|eom_id|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -328,17 +378,16 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("```"),
         Marker::new("<|eom_id|>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
         Marker::new("<|python_tag|>"),
     ]
 });
 
 /// The markers of this state: `<|eom_id|>`; searched for by `<` (memchr).
-static UNPARSED_2_MARKERS: Markers = Markers::new(const {
+static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|eom_id|>").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<|eom_id|>`, `</function>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -347,8 +396,37 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("<|eom_id|>"),
         Marker::new("</function>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_EOT_ID,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("</function>"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("<|eom_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+        Marker::new("```"),
     ]
 });
 
@@ -396,7 +474,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -416,7 +500,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_E,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
@@ -424,6 +511,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -476,7 +565,13 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -496,6 +591,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -506,6 +602,14 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
                         ]
                     },
                 ),
@@ -519,55 +623,24 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_CLOSE_3,
-                            TO_CALL_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
                             TO_AFTER_SECTION_END_3,
+                            TO_CONTENT_E,
                             TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_CONTENT_H,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
                 .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("AFTER_ARGUMENTS", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_CLOSE_3,
-                            TO_CALL_NAME_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_CONTENT_H,
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCall, Action::HoldBack] },
-                            UNPARSED_2,
-                        )
-                        .recovery(),
-                )
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_CLOSE_3", None)
-                .markers(
-                    &AFTER_FUNCTION_CLOSE_3_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -576,16 +649,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             Transition::new(
                                     "turn.assistant_start",
-                                    const { &[Action::EndCalls, Action::Unparsed] },
-                                    CONTENT,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "turn.end",
                                     const { &[Action::EndCalls, Action::Unparsed] },
                                     CONTENT,
                                 )
@@ -596,6 +665,10 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                     "content",
                                     const { &[Action::EndCalls, Action::OpenFence] },
@@ -606,7 +679,7 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(
-                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_2)
+                    Transition::new("", const { &[Action::HoldBack] }, UNPARSED_3)
                         .recovery(),
                 )
                 .end(const { &[Action::EndCalls] }),
@@ -627,15 +700,21 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
+                            TO_CALL_NAME_E,
+                            TO_CALL_NAME_E,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_I)
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -656,14 +735,13 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_E,
                         ]
                     },
                 )
                 .end(&[]),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed)))
+            State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
-                    &UNPARSED_2_MARKERS,
+                    &UNPARSED_3_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -686,13 +764,60 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_I)
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_SECTION_END_3,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCall, Action::HoldBack] },
+                            UNPARSED_3,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -705,7 +830,7 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<function=" call
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" layout object more
+call ::= [$\x2D.0-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" layout object more
 layout ::= [\t\n\r ]{0,20}
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
@@ -734,7 +859,11 @@ more-4 ::= layout "<|eot_id|>" more-2 | layout "<function=" call | layout
 pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
-pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<function=")];
+pub const TRIGGERS: &[Trigger] = &[
+    Trigger::of_word("<function name=\""),
+    Trigger::of_word("<function=\""),
+    Trigger::of_word("<function="),
+];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &[
@@ -765,7 +894,11 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5 | 6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -777,21 +910,25 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5..=7) => {
+                    Found::Marker(5 | 6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(7) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -814,7 +951,11 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5 | 6) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -835,11 +976,22 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0) => {
+                    Found::Marker(0 | 1) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.start_call();
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -859,113 +1011,71 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12..=15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => {
-                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(1..=4) => {
-                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
+                    Found::Marker(5..=7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.end_call();
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10) => {
-                        io.end_call();
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11) => {
-                        io.end_call();
+                    Found::Marker(12..=15) => {
                         io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.speculate_here(CONTENT);
+                        io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                }
-            }
-            AFTER_FUNCTION_CLOSE_3 => {
-                match io.expect(&AFTER_FUNCTION_CLOSE_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(5) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8 | 9) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
@@ -975,7 +1085,7 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_2)
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -990,7 +1100,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=10) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11..=13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1010,11 +1125,11 @@ impl Machine for Parser {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6 | 7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -1022,8 +1137,8 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            UNPARSED_2 => {
-                match io.broken_call(&UNPARSED_2_MARKERS) {
+            UNPARSED_3 => {
+                match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
                         Flow::Go(AFTER_SECTION_END_5)
@@ -1042,15 +1157,79 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(5..=7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(6..=8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12..=15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -1065,13 +1244,9 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
+            | UNPARSED_2
             | CONTENT_2 => true,
-            AFTER_ARGUMENTS => {
-                io.end_call();
-                io.end_calls();
-                true
-            }
-            AFTER_FUNCTION_CLOSE_3 => {
+            AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_calls();
                 true
             }
@@ -1080,6 +1255,11 @@ impl Machine for Parser {
                 true
             }
             AFTER_SECTION_END_5 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS => {
+                io.end_call();
                 io.end_calls();
                 true
             }

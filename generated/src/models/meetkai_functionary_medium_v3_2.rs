@@ -41,17 +41,20 @@ const AFTER_TURN_END: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(4);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(5);
+
 /// Answer text.
-const CONTENT_2: StateId = StateId(5);
+const CONTENT_2: StateId = StateId(6);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(6);
+const CALL_NAME: StateId = StateId(7);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(7);
+const ARGUMENTS: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(8);
+const AFTER_ARGUMENTS: StateId = StateId(9);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
@@ -72,6 +75,12 @@ const TO_CONTENT_B: Transition = Transition::new(
     const { &[Action::OpenContent] },
     CONTENT,
 );
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
@@ -84,12 +93,6 @@ const TO_CONTENT_C: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
@@ -101,14 +104,26 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `>>>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `>>>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -119,11 +134,15 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new(">>>all\n"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new(">>>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|NONE|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -133,8 +152,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(">>>all\n").leading(),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
         Marker::new("<|NONE|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
         Marker::new(">>>"),
     ]
@@ -150,7 +172,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|NONE|>`; searched for by `<`, ``` and `>` (memchr3).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|NONE|>`; searched for by `<`, ``` and `>` (memchr3).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -161,7 +183,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("```"),
         Marker::new(">>>all\n").leading(),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
         Marker::new("<|NONE|>"),
     ]
 });
@@ -171,7 +192,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").layout("\n", "").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -179,10 +200,14 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -192,6 +217,10 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(">>>"),
         Marker::new(">>>all\n"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
@@ -234,6 +263,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                         ]
                     },
@@ -254,7 +287,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_E,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
@@ -281,6 +317,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
@@ -300,7 +337,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_E,
                         ]
                     },
                 )
@@ -332,6 +368,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -358,6 +398,10 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenContent] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -444,7 +488,11 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5..=7) => Flow::Go(CONTENT),
-                    Found::Marker(8) => {
+                    Found::Marker(8..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -457,21 +505,25 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(7) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -480,7 +532,7 @@ impl Machine for Parser {
                 }
             }
             UNPARSED => {
-                match io.broken_call(Markers::NONE) {
+                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -498,6 +550,12 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -507,11 +565,11 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -541,6 +599,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
+                    Found::Marker(5..=8) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
@@ -567,6 +631,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(7..=10) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -580,7 +649,12 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | CONTENT_2 => true,
+            START
+            | CONTENT
+            | AFTER_TURN_END
+            | AFTER_TURN_END_2
+            | UNPARSED_2
+            | CONTENT_2 => true,
             AFTER_ARGUMENTS => {
                 io.end_calls();
                 true

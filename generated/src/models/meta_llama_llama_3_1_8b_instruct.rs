@@ -41,23 +41,32 @@ const AFTER_TURN_END: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(4);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(5);
+
 /// Answer text.
-const CONTENT_2: StateId = StateId(5);
+const CONTENT_2: StateId = StateId(6);
 
 /// A call, as one object.
-const CALL: StateId = StateId(6);
+const CALL: StateId = StateId(7);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(7);
+const CALL_2: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(8);
+const AFTER_TOKENS_OTHER: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(9);
+const AFTER_CALL: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_CALL_3: StateId = StateId(10);
+const AFTER_TOKENS_OTHER_3: StateId = StateId(11);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_CALL_3: StateId = StateId(13);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
@@ -75,6 +84,12 @@ const TO_AFTER_TURN_END_2: Transition = Transition::new(
     .recovery();
 const TO_CONTENT: Transition = Transition::new("turn.assistant_start", &[], CONTENT)
     .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL: Transition = Transition::new(
     "tools",
     const { &[Action::Speculate] },
@@ -85,6 +100,12 @@ const TO_CALL_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     CALL_2,
 );
+const TO_AFTER_TOKENS_OTHER: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::Speculate] },
+        AFTER_TOKENS_OTHER,
+    )
+    .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::Unparsed] },
@@ -92,12 +113,6 @@ const TO_CONTENT_B: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
@@ -112,6 +127,18 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
         AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_TOKENS_OTHER_3: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall] },
+        AFTER_TOKENS_OTHER_3,
+    )
+    .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
     )
     .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
@@ -130,18 +157,35 @@ const TO_AFTER_TOOLS: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_TOOLS,
 );
+const TO_AFTER_TOKENS_OTHER_3_B: Transition = Transition::new(
+        "tokens.other",
+        &[],
+        AFTER_TOKENS_OTHER_3,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_B: Transition = Transition::new(
     "tools",
     const { &[Action::EndCalls, Action::Speculate] },
     CALL,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CALL_2_B: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCalls, Action::Speculate] },
+    CALL_2,
+);
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -151,12 +195,18 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
         MARKER_B,
+        Marker::new("<|eom_id|>").followed_by(const { &[text("["), text("{")] }),
+        Marker::new("<|python_tag|>").followed_by(const { &[text("["), text("{")] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `[`, `{`; searched for by their first bytes (a table).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -165,9 +215,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
         MARKER,
         MARKER_B,
@@ -184,7 +237,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|eom_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eom_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -194,13 +247,12 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|eot_id|>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -208,10 +260,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>"),
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -219,10 +277,21 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>"),
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `[`; compared with the text at the current position.
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
+static AFTER_TOKENS_OTHER_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, MARKER_B]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -233,14 +302,39 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new(";"),
         MARKER_B,
+        Marker::new("<|eom_id|>"),
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+static AFTER_TOKENS_OTHER_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_EOT_ID,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>"),
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+        MARKER,
+        MARKER_B,
     ]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -250,6 +344,12 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
+        Marker::new("<|eom_id|>"),
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
         MARKER_B,
     ]
@@ -326,8 +426,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL,
                             TO_CALL_2,
+                            TO_AFTER_TOKENS_OTHER,
+                            TO_AFTER_TOKENS_OTHER,
                         ]
                     },
                 )
@@ -346,8 +452,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
@@ -375,6 +484,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
@@ -393,8 +503,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_CONTENT_B,
                             TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
+                            TO_CONTENT_C,
                         ]
                     },
                 )
@@ -412,6 +521,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TOKENS_OTHER_3,
+                            TO_AFTER_TOKENS_OTHER_3,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -431,12 +546,20 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TOKENS_OTHER_3,
+                            TO_AFTER_TOKENS_OTHER_3,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
                 .otherwise(
                     Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
                 ),
+            State::new("AFTER_TOKENS_OTHER", None)
+                .markers(&AFTER_TOKENS_OTHER_MARKERS, const { &[TO_CALL, TO_CALL_2] }),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
@@ -450,11 +573,40 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TOOLS,
                             TO_AFTER_TOOLS,
                             TO_CALL_2,
+                            TO_AFTER_TOKENS_OTHER_3_B,
+                            TO_AFTER_TOKENS_OTHER_3_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_CALL_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_D)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_TOKENS_OTHER_3", None)
+                .markers(
+                    &AFTER_TOKENS_OTHER_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TOKENS_OTHER_3_B,
+                            TO_AFTER_TOKENS_OTHER_3_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CALL_B,
+                            TO_CALL_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
@@ -472,21 +624,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_CALL,
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCalls] },
-                                CONTENT,
-                            ),
+                            Transition::new("tools", &[], AFTER_TOKENS_OTHER_3),
+                            TO_AFTER_TOKENS_OTHER_3_B,
+                            TO_AFTER_TOKENS_OTHER_3_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_CALL_B,
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_2,
-                            ),
+                            TO_CALL_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),
@@ -520,9 +670,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout "<|eot_id|>" more-3 | layout ("," | "[") call | layout "]" end | layout call-2 | layout
+more ::= layout "<|eot_id|>" more-3 | layout ("," | "[") call | layout "]" more-4 | layout call-2 | layout
 more-3 ::= layout
-end ::= layout "<|eot_id|>" more-3 | layout "[" call | layout call-2 | layout
+more-4 ::= layout "<|eot_id|>" more-3 | layout "[" call | layout call-2 | layout
 call-2 ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"parameters\"" layout ":" layout object | "\"parameters\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more-2
 more-2 ::= layout "<|eot_id|>" more-3 | layout ("," | ";") layout call-2 | layout call-2 | layout "[" call | layout
 "#;
@@ -532,6 +682,8 @@ pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
+    Trigger::of_word("<|python_tag|>"),
+    Trigger::of_word("<|eom_id|>"),
     Trigger::of_pattern("(\\[\\s*\\{\\s*\"name\"\\s*:\\s*\"[^\"]+\")"),
     Trigger::of_pattern("(\\{\\s*\"name\"\\s*:\\s*\"[^\"]+\")"),
 ];
@@ -563,13 +715,21 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5 | 6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOKENS_OTHER)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -579,25 +739,29 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(5) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(6 | 7) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -606,7 +770,7 @@ impl Machine for Parser {
                 }
             }
             UNPARSED => {
-                match io.broken_call(Markers::NONE) {
+                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -624,6 +788,12 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -632,11 +802,11 @@ impl Machine for Parser {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(7 | 8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -655,6 +825,16 @@ impl Machine for Parser {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5 | 6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOKENS_OTHER_3)
+                    }
+                    Found::Marker(7..=10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
@@ -676,11 +856,35 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
+                    Found::Marker(5 | 6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOKENS_OTHER_3)
+                    }
+                    Found::Marker(7..=10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
                         Flow::Go(AFTER_CALL)
                     }
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TOKENS_OTHER => {
+                match io.expect(&AFTER_TOKENS_OTHER_MARKERS) {
+                    Found::Marker(0) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(1) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_2)
+                    }
+                    Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
@@ -702,10 +906,49 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_TOKENS_OTHER_3),
+                    Found::Marker(10..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOKENS_OTHER_3 => {
+                match io.expect(&AFTER_TOKENS_OTHER_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_TOKENS_OTHER_3),
+                    Found::Marker(7..=10) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(12) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -735,16 +978,18 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => Flow::Go(AFTER_TOKENS_OTHER_3),
+                    Found::Marker(9..=12) => {
                         io.end_calls();
-                        Flow::Go(CONTENT)
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
@@ -762,8 +1007,17 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | CONTENT_2 => true,
+            START
+            | CONTENT
+            | AFTER_TURN_END
+            | AFTER_TURN_END_2
+            | UNPARSED_2
+            | CONTENT_2 => true,
             AFTER_CALL => {
+                io.end_calls();
+                true
+            }
+            AFTER_TOKENS_OTHER_3 => {
                 io.end_calls();
                 true
             }

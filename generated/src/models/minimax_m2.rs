@@ -47,41 +47,56 @@ const AFTER_TURN_END: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(6);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(8);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(7);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(9);
+const CALL_NAME: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+const AFTER_SECTION_START_2: StateId = StateId(9);
+
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_3: StateId = StateId(13);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(11);
+const ARGUMENTS: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(12);
-
-/// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_3: StateId = StateId(13);
-
-/// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const ARGUMENT_NAME: StateId = StateId(15);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(15);
+const ARGUMENT_VALUE: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(16);
+const AFTER_TURN_END_7: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(17);
+const AFTER_ARGUMENTS: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(20);
+
+/// A call, as one object.
+const CALL: StateId = StateId(21);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(22);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(18);
+const CONTENT_2: StateId = StateId(23);
 const MARKER_E: Marker = Marker::new("[e~[")
     .layout("", "\n")
     .at_end(const {
@@ -105,16 +120,52 @@ const TO_START: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START,
 );
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown, Action::EndCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_3,
+    )
+    .recovery();
+const TO_CALL_NAME_2: Transition = Transition::new(
+    "tools.function.name_prefix",
+    &[],
+    CALL_NAME_2,
+);
+const TO_CALL_NAME_2_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        &[],
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_3_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall, Action::EndCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_3,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
@@ -132,12 +183,18 @@ const TO_ARGUMENT_NAME: Transition = Transition::new(
     &[],
     ARGUMENT_NAME,
 );
-const TO_AFTER_FUNCTION_CLOSE_3: Transition = Transition::new(
+const TO_ARGUMENT_NAME_B: Transition = Transition::new(
+        "tools.arguments.name_prefix",
+        &[],
+        ARGUMENT_NAME,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_3_C: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
-    AFTER_FUNCTION_CLOSE_3,
+    AFTER_FUNCTION_NAME_SUFFIX_3,
 );
-const TO_CALL_NAME_2: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
@@ -167,6 +224,12 @@ const TO_START_B: Transition = Transition::new(
         START,
     )
     .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
@@ -188,6 +251,12 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CALL_NAME_2_D: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::Speculate] },
+        CALL_NAME_2,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
@@ -213,6 +282,12 @@ const TO_START_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START,
 );
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -223,8 +298,75 @@ const TO_CONTENT_B: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CALL_NAME_C: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_CALL_NAME_2_E: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME_2,
+);
+const TO_CALL_NAME_2_F: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_I: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_J: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_START_D: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START,
+);
+const TO_UNPARSED_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `````, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -234,13 +376,18 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_THINK,
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
         Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<invoke name=\"`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -250,7 +397,12 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>").layout("\n", "\n\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -270,7 +422,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -284,7 +436,12 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -300,7 +457,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\">`; compared with the text at the current position.
+/// The markers of this state: `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">")
@@ -317,20 +474,48 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("[e~["),
                 ]
             }),
+        Marker::new(">")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<parameter name=\""),
+                    text("</invoke>"),
+                    text("<invoke name=\""),
+                    text("</minimax:tool_call>"),
+                    text("<think>"),
+                    text("<minimax:tool_call>"),
+                    text("[e~["),
+                ]
+            }),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `<invoke name=\"`; compared with the text at the current position.
+/// The markers of this state: `<minimax:tool_call>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<invoke name=\"").layout("\n", "")]
+    &[
+        Marker::new("<minimax:tool_call>"),
+        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
 });
 
-/// The markers of this state: `\">`; compared with the text at the current position.
+/// The markers of this state: `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\">").layout("", "\n")]
+    &[
+        Marker::new("\">").layout("", "\n"),
+        Marker::new(">").layout("", "\n"),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
+    ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -341,42 +526,25 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter=\""),
+        Marker::new("<parameter="),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
-static ARGUMENTS_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_E,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</invoke>"),
-        Marker::new("<invoke name=\"").layout("\n", ""),
-        Marker::new("</minimax:tool_call>").layout("\n", ""),
-        Marker::new("</parameter>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<minimax:tool_call>").layout("\n", ""),
-    ]
-});
-
-/// The markers of this state: `\">`; compared with the text at the current position.
-static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\">")]
-});
-
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
-static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
@@ -385,16 +553,21 @@ static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -408,14 +581,60 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</parameter>`, `</invoke>`, `<parameter name=\"`; searched for by `<` (memchr).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_E,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</invoke>"),
+        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `\">`, `>`; compared with the text at the current position.
+static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("\">"), Marker::new(">")]
+});
+
+/// The markers of this state: `[e~[`, `</parameter>`, `</invoke>`, `<parameter name=\"`; searched for by `[` and `<` (memchr2).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
+        Marker::new("[e~[")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("[e~["),
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
         Marker::new("</parameter>")
             .layout("", "\n")
             .followed_by(const {
@@ -433,24 +652,40 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .followed_by(const {
                 &[
                     text("<invoke name=\""),
+                    text("<invoke=\""),
+                    text("<invoke="),
                     text("</minimax:tool_call>"),
+                    text("</parameter>"),
+                    text("</invoke>"),
+                    text("</think>"),
                     text("<think>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                    text("```"),
                     text("<minimax:tool_call>"),
                     text("[e~["),
+                    text("</s>"),
+                    text("<eos>"),
                 ]
             })
             .peek(),
         Marker::new("<parameter name=\"")
             .layout("\n", "")
             .followed_by(const { &[] })
-            .or_named(const { &[NextName::new(NameKind::Argument, "", "\">")] })
+            .or_named(const {
+                &[
+                    NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", ">"),
+                ]
+            })
             .on_line()
             .peek(),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
@@ -459,17 +694,24 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter=\""),
+        Marker::new("<parameter="),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -480,10 +722,81 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_E,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("</parameter>"),
+        Marker::new("</invoke>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_E,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("</parameter>"),
+        Marker::new("</invoke>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -501,6 +814,20 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         MARKER_THINK,
     ]
 });
+
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -547,6 +874,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_START,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
@@ -554,6 +884,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -575,7 +907,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -657,7 +994,12 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -679,6 +1021,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -689,6 +1032,14 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartKnown] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartKnown] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
                         ]
                     },
                 ),
@@ -698,10 +1049,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new(
-                                "tools.function.name_prefix",
-                                &[],
-                                CALL_NAME_2,
-                            ),
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_3,
+                                )
+                                .recovery(),
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
                 ),
@@ -715,6 +1072,14 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
                         ]
                     },
                 ),
@@ -732,62 +1097,28 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
-                            TO_AFTER_FUNCTION_CLOSE_3,
-                            TO_CALL_NAME_2,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Json))
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_3", None)
                 .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_CLOSE_3,
-                            TO_CALL_NAME_2,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_B,
-                            TO_AFTER_SECTION_START_2_B,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
-                .markers(
-                    &ARGUMENT_NAME_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "tools.arguments.name_suffix",
-                                const {
-                                    &[
-                                        Action::Argument(ArgumentKind::BySchema {
-                                            python: false,
-                                        }),
-                                    ]
-                                },
-                                ARGUMENT_VALUE,
-                            ),
-                        ]
-                    },
-                ),
-            State::new("AFTER_FUNCTION_CLOSE_3", None)
-                .markers(
-                    &AFTER_FUNCTION_CLOSE_3_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -801,6 +1132,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             Transition::new(
                                 "tools.section_end",
                                 &[],
@@ -810,6 +1143,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -837,26 +1173,95 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.arguments.name_suffix",
+                                const {
+                                    &[
+                                        Action::Argument(ArgumentKind::BySchema {
+                                            python: false,
+                                        }),
+                                    ]
+                                },
+                                ARGUMENT_VALUE,
+                            ),
+                            Transition::new(
+                                    "tools.arguments.name_suffix",
+                                    const {
+                                        &[
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                        ]
+                                    },
+                                    ARGUMENT_VALUE,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
                     &ARGUMENT_VALUE_MARKERS,
                     const {
                         &[
                             Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndArgument, Action::EndCallIncomplete] },
+                                    AFTER_TURN_END_7,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.arguments.value_suffix",
                                 const { &[Action::EndArgument] },
-                                AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                AFTER_TURN_END_7,
                             ),
                             Transition::new(
                                     "tools.function.close",
@@ -866,7 +1271,7 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</parameter>")),
                                         ]
                                     },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                    AFTER_TURN_END_7,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -877,15 +1282,15 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</parameter>")),
                                         ]
                                     },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                    AFTER_TURN_END_7,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_3", None)
+            State::new("AFTER_TURN_END_7", None)
                 .markers(
-                    &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
+                    &AFTER_TURN_END_7_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -895,12 +1300,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_ARGUMENT_NAME,
-                            TO_AFTER_FUNCTION_CLOSE_3,
-                            TO_CALL_NAME_2,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -918,18 +1330,117 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_CLOSE_3,
-                            TO_CALL_NAME_2,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_2_F,
+                            TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_I,
+                            TO_AFTER_SECTION_END_3_J,
+                            TO_START_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_AFTER_SECTION_START_2_D,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall] },
+                                    AFTER_FUNCTION_NAME_SUFFIX_3,
+                                )
+                                .recovery(),
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_2_F,
+                            TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_I,
+                            TO_AFTER_SECTION_END_3_J,
+                            TO_START_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_AFTER_SECTION_START_2_D,
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
@@ -964,7 +1475,7 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<invoke name=\"" call | "<minimax:tool_call>" more
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
+call ::= [$\x2D.0-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
 more-2 ::= layout "<parameter name=\"" arguments | layout "</invoke>" more-3
 layout ::= [\t\n\r ]{0,20}
 arguments ::= other-name "\">" text more-4
@@ -1063,7 +1574,7 @@ text-28 ::= "<" text-2 | [^<\[] text
 more-4 ::= layout "<parameter name=\"" arguments | layout "</invoke>" more-3
 more-3 ::= layout "[e~[" more-5 | layout "<invoke name=\"" call-2 | layout "</minimax:tool_call>" more-6 | layout "<minimax:tool_call>" more | layout
 more-5 ::= layout
-call-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
+call-2 ::= [$\x2D.0-:A-Z_a-z¡-\U0010FFFF]{1,64} "\">" more-2
 more-6 ::= layout "[e~[" more-5 | layout "<invoke name=\"" call | layout "<minimax:tool_call>" more | layout
 more ::= layout "<invoke name=\"" call-2
 "#;
@@ -1075,6 +1586,8 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[
     Trigger::of_word("<minimax:tool_call>"),
     Trigger::of_word("<invoke name=\""),
+    Trigger::of_word("<invoke=\""),
+    Trigger::of_word("<invoke="),
 ];
 
 /// Special tokens that the detokenizer must keep as text.
@@ -1110,17 +1623,21 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=9) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1136,13 +1653,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=9) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10..=12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1178,11 +1699,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(11..=13) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1203,13 +1728,26 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0) => {
+                    Found::Marker(0 | 1) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1217,16 +1755,24 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(1..=3) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0) => {
+                    Found::Marker(0 | 1) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.start_call();
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1245,27 +1791,33 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(8) => {
+                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(14..=16) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18..=20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1279,60 +1831,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(8..=10) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
-                    _ => Flow::Mismatch,
-                }
-            }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0) => {
-                        io.argument(false);
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_FUNCTION_CLOSE_3 => {
-                match io.expect(&AFTER_FUNCTION_CLOSE_3_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_3 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1341,17 +1841,22 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(11) => {
+                    Found::Marker(9..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14..=16) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1379,12 +1884,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(11..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14..=16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1396,23 +1906,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            ARGUMENT_VALUE => {
-                match io.value(&ARGUMENT_VALUE_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_argument();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(1 | 2) => {
-                        io.end_argument();
-                        io.missing_marker("</parameter>");
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
-                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1423,27 +1918,111 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(7) => {
+                    Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(7..=9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(10..=12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14..=16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_VALUE => {
+                match io.value(&ARGUMENT_VALUE_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_argument();
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_TURN_END_7)
+                    }
+                    Found::Marker(1) => {
+                        io.end_argument();
+                        Flow::Go(AFTER_TURN_END_7)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.end_argument();
+                        io.missing_marker("</parameter>");
+                        Flow::Go(AFTER_TURN_END_7)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_7 => {
+                match io.expect(&AFTER_TURN_END_7_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                    }
+                    Found::Marker(10..=12) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13..=15) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(17..=19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1471,24 +2050,30 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_CLOSE_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(10..=12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14..=16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1497,6 +2082,122 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9..=12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(14..=16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                    }
+                    Found::Marker(8..=10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(11..=14) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(16..=18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1529,13 +2230,14 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
+            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_CLOSE_3 => {
+            AFTER_FUNCTION_NAME_SUFFIX_3 => {
                 io.end_calls();
                 true
             }
@@ -1543,13 +2245,18 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+            AFTER_TURN_END_7 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
             AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -44,17 +44,35 @@ const AFTER_PER_CALL_START: StateId = StateId(4);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(5);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(6);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(6);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_2: StateId = StateId(7);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(8);
+/// Only markers may come here.
+const AFTER_PER_CALL_START_3: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_REASONING_END_2: StateId = StateId(9);
+const AFTER_TOOLS: StateId = StateId(9);
+
+/// A call, as one object.
+const CALL: StateId = StateId(10);
+
+/// The name of the called function.
+const CALL_NAME: StateId = StateId(11);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_4: StateId = StateId(12);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_REASONING_END_2: StateId = StateId(14);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(15);
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_START: Transition = Transition::new(
@@ -62,41 +80,76 @@ const TO_START: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START,
 );
-const TO_CALL_NAME: Transition = Transition::new(
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
-    CALL_NAME,
+    AFTER_PER_CALL_START_2,
 );
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END,
-    )
-    .recovery();
-const TO_AFTER_REASONING_END_2: Transition = Transition::new(
-        "reasoning.end",
-        &[],
-        AFTER_REASONING_END_2,
-    )
-    .recovery();
-const TO_START_B: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCalls, Action::OpenReasoning] },
-    START,
-);
-const TO_CONTENT: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
-);
-const TO_AFTER_TURN_END_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
         AFTER_TURN_END,
     )
     .recovery();
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_AFTER_REASONING_END_2: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_REASONING_END_2,
+    )
+    .recovery();
+const TO_START_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START,
+);
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_REASONING_END_2_B: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_REASONING_END_2,
+    )
+    .recovery();
+const TO_START_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START,
+);
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -107,11 +160,15 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("[THINK]"),
         Marker::new("[/THINK]"),
         Marker::new("[ARGS]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -120,6 +177,10 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[/THINK]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
     ]
 });
 
@@ -131,7 +192,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `[THINK]`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const { &[Marker::new("[THINK]")] });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -141,17 +202,31 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `[TOOL_CALLS]`, `[ARGS]`; compared with the text at the current position.
-static CALL_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("[TOOL_CALLS]").peek(), Marker::new("[ARGS]")]
+/// The markers of this state: `[TOOL_CALLS]`, `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("[TOOL_CALLS]"), Marker::new("["), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`; compared with the text at the current position.
-static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("{").peek()]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -161,10 +236,37 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `[TOOL_CALLS]`, `[ARGS]`; compared with the text at the current position.
+static CALL_NAME_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("[TOOL_CALLS]").peek(), Marker::new("[ARGS]")]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`; compared with the text at the current position.
+static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[TOOL_CALLS]"),
+        Marker::new("[/THINK]"),
+        Marker::new("[THINK]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -175,10 +277,14 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -188,9 +294,47 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("[TOOL_CALLS]"),
+        Marker::new("[/THINK]"),
+        Marker::new("[THINK]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
+    ]
+});
+
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -241,7 +385,11 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
@@ -261,6 +409,10 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                         ]
                     },
                 )
@@ -306,13 +458,72 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START,
-                            TO_CALL_NAME,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_AFTER_PER_CALL_START_2,
                         ]
                     },
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
+            State::new("AFTER_PER_CALL_START_2", None)
+                .markers(
+                    &AFTER_PER_CALL_START_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -321,7 +532,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_2,
+                                    AFTER_PER_CALL_START_4,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -332,19 +543,23 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_START_2", None)
+            State::new("AFTER_PER_CALL_START_4", None)
                 .markers(
-                    &AFTER_PER_CALL_START_2_MARKERS,
+                    &AFTER_PER_CALL_START_4_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_CALL_NAME,
-                            TO_AFTER_REASONING_END_2,
-                            TO_START_B,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_REASONING_END_2_B,
+                            TO_START_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -355,29 +570,18 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                    "reasoning.end",
-                                    const { &[Action::EndCall] },
-                                    AFTER_REASONING_END_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                "reasoning.start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::OpenReasoning]
-                                },
-                                START,
-                            ),
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -385,7 +589,7 @@ pub static PROGRAM: Program = Program {
                     Transition::new(
                         "",
                         const { &[Action::EndCall] },
-                        AFTER_PER_CALL_START_2,
+                        AFTER_PER_CALL_START_4,
                     ),
                 ),
             State::new("AFTER_REASONING_END_2", None)
@@ -393,23 +597,67 @@ pub static PROGRAM: Program = Program {
                     &AFTER_REASONING_END_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_REASONING_END_2,
-                            TO_START_B,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_REASONING_END_2_B,
+                            TO_START_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
+                                AFTER_PER_CALL_START_2,
                             ),
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall] },
+                                    AFTER_PER_CALL_START_4,
+                                )
+                                .recovery(),
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
     start: CONTENT,
@@ -421,8 +669,8 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "[TOOL_CALLS]" call
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "[ARGS]" layout object more
+pub const GRAMMAR: &str = r#"root ::= "[TOOL_CALLS]" more
+more ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "[ARGS]" layout object more-2
 layout ::= [\t\n\r ]{0,20}
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
@@ -441,7 +689,7 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout "[TOOL_CALLS]" call | layout
+more-2 ::= layout "[TOOL_CALLS]" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -483,9 +731,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -497,6 +749,10 @@ impl Machine for Parser {
                     Found::Marker(5) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
+                    }
+                    Found::Marker(6..=9) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -527,9 +783,13 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -541,11 +801,74 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_2 => {
+                match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(8..=11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Marker(1) => {
                         io.start_call();
@@ -555,21 +878,26 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_2 => {
-                match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
+            AFTER_PER_CALL_START_4 => {
+                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(6) => Flow::Go(AFTER_REASONING_END_2),
                     Found::Marker(7) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
+                    }
+                    Found::Marker(8..=11) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -588,7 +916,7 @@ impl Machine for Parser {
                     Found::Marker(5) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(6) => {
                         io.end_call();
@@ -600,10 +928,16 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
+                    Found::Marker(8..=11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     _ => Flow::Mismatch,
                 }
@@ -620,13 +954,63 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=10) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -638,12 +1022,19 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            CONTENT | REASONING | AFTER_PER_CALL_START | AFTER_TURN_END => true,
-            AFTER_PER_CALL_START_2 => {
+            CONTENT | REASONING | AFTER_PER_CALL_START | AFTER_TURN_END | UNPARSED_2 => {
+                true
+            }
+            AFTER_PER_CALL_START_4 => {
                 io.end_calls();
                 true
             }
             AFTER_REASONING_END_2 => {
+                io.end_calls();
+                true
+            }
+            AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }

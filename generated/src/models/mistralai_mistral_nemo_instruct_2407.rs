@@ -35,15 +35,30 @@ const UNPARSED: StateId = StateId(1);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(2);
 
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(3);
+
 /// Only markers may come here.
-const AFTER_SECTION_START: StateId = StateId(3);
+const AFTER_SECTION_START: StateId = StateId(4);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(5);
 
 /// A call, as one object.
-const CALL: StateId = StateId(4);
+const CALL: StateId = StateId(6);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(5);
+const AFTER_CALL: StateId = StateId(8);
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+    .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
     .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
         "turn.end",
@@ -51,14 +66,36 @@ const TO_AFTER_TURN_END_B: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START,
+);
+const TO_AFTER_CALL: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall] },
+    AFTER_CALL,
+);
 const TO_AFTER_TURN_END_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END,
     )
     .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -66,6 +103,10 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -75,12 +116,17 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("[TOOL_CALLS]").peek()]
 });
 
-/// The markers of this state: `[`; compared with the text at the current position.
+/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("[")]
+    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -88,11 +134,31 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+static CALL_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
+        Marker::new("[TOOL_CALLS]"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -102,12 +168,30 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: true,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
+
+/// The keys of a call object.
+static CALL_2_SHAPE: CallShape = CallShape {
     function_field: text(""),
     name_field: text("name"),
     args_field: text("arguments"),
@@ -154,6 +238,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
@@ -178,12 +266,30 @@ pub static PROGRAM: Program = Program {
                     },
                 ),
             State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("AFTER_SECTION_START", None)
                 .markers(
                     &AFTER_SECTION_START_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL)] },
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
                 )
-                .otherwise(Transition::new("", &[], CALL)),
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -197,19 +303,37 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            Transition::new(
-                                "tools.section_start",
-                                const {
-                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
-                                },
-                                AFTER_SECTION_START,
-                            ),
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
-                ),
+                .otherwise(TO_AFTER_CALL),
+            State::new(
+                    "CALL_2",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
+                )
+                .markers(
+                    &CALL_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START,
+                        ]
+                    },
+                )
+                .otherwise(TO_AFTER_CALL),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
@@ -223,13 +347,17 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
-                                CALL,
+                                AFTER_TOOLS,
                             ),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -252,9 +380,10 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "[TOOL_CALLS]" more
-more ::= layout "[" call | call
+more ::= layout "[" more-2 | call
 layout ::= [\t\n\r ]{0,20}
-call ::= layout "{" layout members-7 layout "}" more-2
+more-2 ::= call
+call ::= layout "{" layout members-7 layout "}" more-3
 members-7 ::= "\"name\"" layout ":" layout "\"" any-name "\"" members-6 | "\"arguments\"" layout ":" layout object members-5 | "\"id\"" layout ":" layout call-id members-3
 any-name ::= [^\x00-\x1F"'\\\x7F]{1,64}
 members-6 ::= layout "," layout "\"arguments\"" layout ":" layout object members-4 | layout "," layout "\"id\"" layout ":" layout call-id members-2
@@ -281,7 +410,7 @@ members-2 ::= layout "," layout "\"arguments\"" layout ":" layout object
 members-5 ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"" members-4 | layout "," layout "\"id\"" layout ":" layout call-id members
 members ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\""
 members-3 ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"" members-2 | layout "," layout "\"arguments\"" layout ":" layout object members
-more-2 ::= layout "," call | layout "]" end | layout "[TOOL_CALLS]" more | layout
+more-3 ::= layout "," more-2 | layout "]" end | layout "[TOOL_CALLS]" more | layout
 end ::= layout "[TOOL_CALLS]" more | layout
 "#;
 
@@ -312,7 +441,11 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(5..=8) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -336,21 +469,68 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL),
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
                 }
             }
             CALL => {
-                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                match io.call_dict(&CALL_SHAPE, &CALL_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(5..=8) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => {
+                        io.end_call();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_2 => {
+                match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5..=8) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -372,13 +552,18 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(6) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=10) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -396,7 +581,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            CONTENT | AFTER_TURN_END => true,
+            CONTENT | AFTER_TURN_END | UNPARSED_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

@@ -44,47 +44,62 @@ const AFTER_TURN_END: StateId = StateId(4);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(5);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(6);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(7);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(6);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(8);
+const CALL_NAME: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(9);
+const AFTER_PER_CALL_START_2: StateId = StateId(8);
+
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(9);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(11);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_3: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(13);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(10);
+const ARGUMENTS: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(11);
-
-/// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_3: StateId = StateId(12);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(13);
-
-/// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(14);
+const ARGUMENT_NAME: StateId = StateId(15);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(15);
+const ARGUMENT_VALUE: StateId = StateId(16);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(16);
+const ARGUMENT_VALUE_2: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(17);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(18);
+const AFTER_ARGUMENTS: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_4: StateId = StateId(20);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(21);
+
+/// A call, as one object.
+const CALL: StateId = StateId(22);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(23);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(19);
+const CONTENT_2: StateId = StateId(24);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -103,14 +118,43 @@ const MARKER_FUNCTION: Marker = Marker::new("</function>")
             text("</tool_call>"),
             text("<tool_call>"),
             text("<function="),
+            text("<function=\""),
+            text("<function name=\""),
+            text("</parameter>"),
+            text("</function>"),
+            text("<|im_start|>assistant"),
             text("<|im_end|>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+            text("<|im_start|>user"),
+            text("```"),
+            text("</s>"),
+            text("<eos>"),
         ]
     })
     .peek();
 const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
     .layout("\n", "")
     .followed_by(const {
-        &[text("<tool_call>"), text("<function="), text("<|im_end|>")]
+        &[
+            text("<tool_call>"),
+            text("<function="),
+            text("<function=\""),
+            text("<function name=\""),
+            text("</parameter>"),
+            text("</function>"),
+            text("</tool_call>"),
+            text("<|im_start|>assistant"),
+            text("<|im_end|>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+            text("<|im_start|>user"),
+            text("```"),
+            text("</s>"),
+            text("<eos>"),
+        ]
     })
     .peek();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
@@ -119,11 +163,23 @@ const TO_AFTER_TURN_END_2: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
@@ -135,10 +191,28 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::Unparsed] },
-        CONTENT,
+const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown] },
+        AFTER_FUNCTION_NAME_SUFFIX_3,
+    )
+    .recovery();
+const TO_CALL_NAME_2: Transition = Transition::new(
+    "tools.function.name_prefix",
+    &[],
+    CALL_NAME_2,
+);
+const TO_CALL_NAME_2_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        &[],
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_3_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_3,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -158,10 +232,16 @@ const TO_ARGUMENT_NAME: Transition = Transition::new(
     &[],
     ARGUMENT_NAME,
 );
-const TO_AFTER_FUNCTION_CLOSE_3: Transition = Transition::new(
+const TO_ARGUMENT_NAME_B: Transition = Transition::new(
+        "tools.arguments.name_prefix",
+        &[],
+        ARGUMENT_NAME,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_3_C: Transition = Transition::new(
     "tools.function.close",
     &[],
-    AFTER_FUNCTION_CLOSE_3,
+    AFTER_FUNCTION_NAME_SUFFIX_3,
 );
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
     "tools.per_call_end",
@@ -174,7 +254,7 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
         AFTER_PER_CALL_START_2,
     )
     .recovery();
-const TO_CALL_NAME_2: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
@@ -186,19 +266,69 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
         CONTENT,
     )
     .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
 const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_PER_CALL_START_2,
+);
+const TO_CALL_NAME_2_D: Transition = Transition::new(
+    "tools.function.name_prefix",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME_2,
+);
+const TO_CALL_NAME_2_E: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCall] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
     AFTER_TURN_END,
@@ -209,22 +339,34 @@ const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
+const TO_CALL_NAME_2_F: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
         "tools.arguments.value_suffix",
         &[],
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
         "tools.function.close",
         &[],
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
         "tools.per_call_end",
         &[],
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_UNPARSED_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
     )
     .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
@@ -232,6 +374,12 @@ const TO_CONTENT_D: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CALL_NAME_C: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3: Transition = Transition::new(
         "tools.function.close",
         const { &[Action::EndArgument, Action::MissingMarker(text("</parameter>"))] },
@@ -251,7 +399,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<function=`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -261,12 +409,19 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|im_start|>assistant").layout("", "\n"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `````, `<function=`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -277,8 +432,14 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("```"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
     ]
 });
@@ -293,7 +454,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `<function=`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -305,7 +466,14 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</tool_call>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
     ]
 });
@@ -321,7 +489,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
@@ -337,20 +505,47 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<|im_end|>"),
                 ]
             }),
+        Marker::new("\">")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<parameter="),
+                    text("</function>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<|im_end|>"),
+                ]
+            }),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `<function=`; compared with the text at the current position.
+/// The markers of this state: `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `[`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<function=")]
+    &[
+        Marker::new("<tool_call>").layout("", "\n"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
 });
 
-/// The markers of this state: `>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(">").layout("", "\n")]
+    &[
+        Marker::new(">").layout("", "\n"),
+        Marker::new("\">").layout("", "\n"),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
+    ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -361,15 +556,96 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<parameter="),
+        Marker::new("<parameter=\""),
+        Marker::new("<parameter name=\""),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("</parameter>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("</parameter>"),
+        Marker::new("</function>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</tool_call>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("</parameter>"),
+        Marker::new("</function>"),
+        Marker::new("</tool_call>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</parameter>"),
+        Marker::new("</function>"),
+        Marker::new("</tool_call>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -382,69 +658,41 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("</parameter>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
     ]
 });
 
-/// The markers of this state: `>`, `> `; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `> `; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(">").layout("", "\n"), Marker::new("> ")]
-});
-
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`; compared with the text at the current position.
-static AFTER_FUNCTION_CLOSE_3_MARKERS: Markers = Markers::expected(const {
     &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
-        Marker::new("<function="),
-        Marker::new("</parameter>"),
-        Marker::new("</function>"),
+        Marker::new(">").layout("", "\n"),
+        Marker::new("\">").layout("", "\n"),
+        Marker::new("> "),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `</parameter>`, `</function>`, `</tool_call>`; compared with the text at the current position.
-static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
-        Marker::new("<function="),
-        Marker::new("</parameter>"),
-        Marker::new("</function>"),
-        Marker::new("</tool_call>"),
-    ]
-});
-
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `<function=`, `<tool_call>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</parameter>"),
-        Marker::new("</function>"),
-        Marker::new("</tool_call>"),
-        Marker::new("<function="),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
-    ]
-});
-
-/// The markers of this state: `</parameter>`, `</function>`, `</tool_call>`, `<parameter=`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</parameter>`, `</function>`, `</tool_call>`, `<parameter=`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
+        Marker::new("<|im_end|>")
+            .layout("", "\n")
+            .at_end(const {
+                &[
+                    text("<|im_end|>"),
+                    text("</s>"),
+                    text("<eos>"),
+                    text("<|end_of_text|>"),
+                    text("<|endoftext|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
         Marker::new("</parameter>")
             .layout("\n", "\n")
             .followed_by(const {
@@ -465,6 +713,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .or_named(const {
                 &[
                     NextName::new(NameKind::Argument, "", ">"),
+                    NextName::new(NameKind::Argument, "", "\">"),
                     NextName::new(NameKind::Argument, "", "> "),
                 ]
             })
@@ -503,7 +752,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -513,15 +762,24 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<parameter="),
+        Marker::new("<parameter=\""),
+        Marker::new("<parameter name=\""),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("</parameter>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `</parameter>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -534,11 +792,84 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
         Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
         Marker::new("</parameter>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|im_start|>assistant`, `<|im_end|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("["),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("</parameter>"),
+        Marker::new("</function>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("</parameter>"),
+        Marker::new("</function>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|im_start|>user"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|im_start|>assistant`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -549,9 +880,22 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
     ]
 });
+
+/// The keys of a call object.
+static CALL_SHAPE: CallShape = CallShape {
+    function_field: text(""),
+    name_field: text("name"),
+    args_field: text("arguments"),
+    id_field: text("id"),
+    name_is_key: false,
+    python: false,
+    keys: list(const { &[] }),
+    announced: false,
+    args_as_text: false,
+    strict: false,
+};
 
 /// The format as data: its description, its generation prompts, and the states that `step` implements.
 pub static PROGRAM: Program = Program {
@@ -599,7 +943,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -619,7 +970,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_CONTENT,
-                            TO_CONTENT_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
@@ -627,6 +982,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -693,7 +1050,14 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -715,6 +1079,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -725,6 +1090,14 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartKnown] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartKnown] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
                         ]
                     },
                 ),
@@ -734,10 +1107,16 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new(
-                                "tools.function.name_prefix",
-                                &[],
-                                CALL_NAME_2,
-                            ),
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_4,
+                                )
+                                .recovery(),
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
                 ),
@@ -751,6 +1130,14 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
                         ]
                     },
                 ),
@@ -768,16 +1155,121 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
-                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_3", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_PER_CALL_END_3", None)
+                .markers(
+                    &AFTER_PER_CALL_END_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_PER_CALL_START_2,
+                            Transition::new(
+                                "tools.function.name_prefix",
+                                const { &[Action::Speculate] },
+                                CALL_NAME_2,
+                            ),
+                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_2_F,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_D)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_2", None)
+                .markers(
+                    &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            Transition::new(
+                                "tools.function.name_prefix",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                AFTER_PER_CALL_START_2,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_D)
+                .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -789,11 +1281,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -823,120 +1322,35 @@ pub static PROGRAM: Program = Program {
                                             }),
                                         ]
                                     },
+                                    ARGUMENT_VALUE,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.arguments.name_suffix",
+                                    const {
+                                        &[
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: true,
+                                            }),
+                                        ]
+                                    },
                                     ARGUMENT_VALUE_2,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_FUNCTION_CLOSE_3", None)
-                .markers(
-                    &AFTER_FUNCTION_CLOSE_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_PER_CALL_END_3,
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                CALL_NAME_2,
-                            ),
-                            Transition::new(
-                                    "tools.arguments.value_suffix",
-                                    const { &[Action::EndCall] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "tools.function.close",
-                                    const { &[Action::EndCall] },
-                                    AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_PER_CALL_END_3", None)
-                .markers(
-                    &AFTER_PER_CALL_END_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_PER_CALL_START_2,
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::Speculate] },
-                                CALL_NAME_2,
-                            ),
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_D)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_2", None)
-                .markers(
-                    &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_TURN_END_2_D,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
-                            Transition::new(
-                                "tools.function.name_prefix",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_NAME,
-                            ),
-                            Transition::new(
-                                "tools.per_call_start",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                AFTER_PER_CALL_START_2,
-                            ),
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_D)
-                .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
                     &ARGUMENT_VALUE_MARKERS,
                     const {
                         &[
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndArgument, Action::EndCallIncomplete] },
+                                    AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.arguments.value_suffix",
                                 const { &[Action::EndArgument] },
@@ -982,15 +1396,24 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_ARGUMENT_NAME,
-                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
@@ -1003,16 +1426,107 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_CLOSE_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_PER_CALL_START_4", None)
+                .markers(
+                    &AFTER_PER_CALL_START_4_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
+            State::new("AFTER_CALL", None)
+                .markers(
+                    &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_3)
+                                .recovery(),
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
@@ -1031,7 +1545,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_CONTENT,
-                            TO_CONTENT_B,
                         ]
                     },
                 )
@@ -1047,7 +1560,7 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "<function=" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more | "<tool_call>" more-2
+pub const GRAMMAR: &str = r#"root ::= "<function=" [$\x2D.0-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more | "<tool_call>" more-2
 more ::= layout "<parameter=" arguments | layout "</function>" more-3 | layout "</tool_call>" more-4
 layout ::= [\t\n\r ]{0,20}
 arguments ::= other-name ">" text more-5
@@ -1124,7 +1637,7 @@ more-3 ::= layout "<|im_end|>" more-6 | layout "</tool_call>" more-4 | layout "<
 more-6 ::= layout
 more-4 ::= layout "<|im_end|>" more-6 | layout "<tool_call>" more-2 | layout "<function=" call | layout
 more-2 ::= layout "<function=" call
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more
+call ::= [$\x2D.0-:A-Z_a-z¡-\U0010FFFF]{1,64} ">" more
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -1132,6 +1645,8 @@ pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
+    Trigger::of_word("<function name=\""),
+    Trigger::of_word("<function=\""),
     Trigger::of_word("<tool_call>"),
     Trigger::of_word("<function="),
 ];
@@ -1166,11 +1681,15 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(7..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1182,21 +1701,25 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(7..=11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1219,11 +1742,15 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6..=8) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(9) => {
+                    Found::Marker(9..=13) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1244,13 +1771,25 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0) => {
+                    Found::Marker(0 | 1) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1258,16 +1797,23 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(1..=3) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0) => {
+                    Found::Marker(0 | 1) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1286,25 +1832,31 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(9) => {
+                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13..=15) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17..=21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1314,58 +1866,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
-                    _ => Flow::Mismatch,
-                }
-            }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0) => {
-                        io.argument(true);
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                    Found::Marker(1) => {
-                        io.argument(true);
-                        Flow::Go(ARGUMENT_VALUE_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_FUNCTION_CLOSE_3 => {
-                match io.expect(&AFTER_FUNCTION_CLOSE_3_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_3 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1385,14 +1887,20 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8..=10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1416,11 +1924,16 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8..=10) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(10..=12) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(13..=17) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1439,12 +1952,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(9) => {
+                    Found::Marker(9..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14..=16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1456,13 +1974,74 @@ impl Machine for Parser {
                     }
                 }
             }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(9..=11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.argument(true);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(2) => {
+                        io.argument(true);
+                        Flow::Go(ARGUMENT_VALUE_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             ARGUMENT_VALUE => {
                 match io.value(&ARGUMENT_VALUE_MARKERS) {
                     Found::Marker(0) => {
                         io.end_argument();
+                        io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
-                    Found::Marker(1..=3) => {
+                    Found::Marker(1) => {
+                        io.end_argument();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(2..=4) => {
                         io.end_argument();
                         io.missing_marker("</parameter>");
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
@@ -1498,25 +2077,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(7) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
-                    Found::Marker(8) => {
+                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12..=14) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(16..=20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1538,7 +2123,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_CLOSE_3),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -1548,18 +2133,131 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9..=11) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_PER_CALL_START_4 => {
+                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8..=10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(10..=12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(15..=19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1573,7 +2271,7 @@ impl Machine for Parser {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
@@ -1592,13 +2290,14 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
+            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_CLOSE_3 => {
+            AFTER_FUNCTION_NAME_SUFFIX_3 => {
                 io.end_call();
                 io.end_calls();
                 true
@@ -1618,6 +2317,11 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -3,7 +3,7 @@
 
 use unjinja_runtime::abi_3::{Action, Hole, Marker, NameOf, State, Transition};
 
-use super::{Alternative, Call, Exit, Offered, Piece, Position, TurnRules, is_irrelevant};
+use super::{Alternative, Call, Exit, Offered, Piece, Position, TurnRules, is_canonical, is_irrelevant};
 use crate::Expr;
 use crate::small::List as _;
 
@@ -100,9 +100,15 @@ impl<'a> TurnRules<'a> {
 
     /// Whether white space after a marker must be allowed here. Other states than these allow it themselves.
     pub(super) fn spaced_after(&self, marker: &Marker, to: Position) -> bool {
+        let state = self.state(to.state);
+        // Where only tolerated markers may come, the hole is next.
+        let next = match (&state.hole, &state.otherwise) {
+            (None, Some(otherwise)) if !state.transitions.iter().any(is_canonical) => self.state(otherwise.next),
+            _ => state,
+        };
         marker.take
             && !marker.after.is_empty()
-            && matches!(self.state(to.state).hole, Some(Hole::Name) | Some(Hole::Id) | Some(Hole::ArgumentName))
+            && matches!(next.hole, Some(Hole::Name) | Some(Hole::Id) | Some(Hole::ArgumentName))
     }
 
     /// After a call or the answer: another call, or the end of the turn.

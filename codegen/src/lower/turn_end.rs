@@ -1,0 +1,67 @@
+//! The end of a turn.
+
+use std::collections::BTreeSet;
+
+use unjinja_runtime::abi_3::is_special_token;
+use unjinja_spec::{END_OF_TEXT, MarkerKey, MarkerText, ToolFormat};
+
+use super::build::{is_empty, literal, parts, sequence, tolerated};
+use super::source::Source;
+use crate::plan::{Expr, Literal, Role};
+
+/// The end of a turn: the text that the template writes there, or the beginning of it up to one of its tags, because a server
+/// may stop at any of them.
+pub(super) fn turn_end(spec: &Source<'_>) -> Expr {
+    let ends = ends_of_turn(spec);
+    if ends.is_empty() && spec.tools.format == ToolFormat::None {
+        return Expr::empty();
+    }
+    // Tokens that end a text may follow, or come alone where a call ends the turn.
+    let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
+    let tokens = ends_of_text(spec).into_iter().filter(|token| !is_end(token));
+    let tails = tokens.map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
+    let tails = Expr::Choice(tails.collect()).optional();
+    let end = if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() };
+    sequence(vec![end, tails])
+}
+
+/// The texts that end a turn, as literals that count only at the end of the output.
+pub(super) fn ends_of_turn(spec: &Source<'_>) -> Vec<Expr> {
+    let others = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten();
+    let mut ends: Vec<Expr> = Vec::new();
+    for text in std::iter::once(&spec.turn.end).chain(others) {
+        let whole = MarkerText::new(text);
+        for core in whole.beginnings() {
+            let end = Expr::Literal(literal(MarkerKey::TurnEnd, MarkerText { core, ..whole }, Role::TurnEnd));
+            if !is_empty(&end) && !ends.contains(&end) {
+                ends.push(end);
+            }
+        }
+    }
+    ends
+}
+
+/// Tokens that end a text.
+fn ends_of_text<'s>(spec: &'s Source<'_>) -> BTreeSet<&'s str> {
+    let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    own.into_iter().chain(END_OF_TEXT).collect()
+}
+
+/// What ends the turn although more text follows: a special token that only the end of a turn has, or the start of the user's
+/// turn.
+pub(super) fn before_more(spec: &Source<'_>) -> Vec<Literal> {
+    let is_other = |key: &MarkerKey| !matches!(key, MarkerKey::TurnEnd | MarkerKey::UserStart | MarkerKey::OtherToken);
+    let others: Vec<&str> = spec.markers().filter(|(key, _)| is_other(key)).map(|(_, text)| text).collect();
+    let is_own = |core: &str| others.iter().all(|other| !other.contains(core));
+    let ends = spec.markers().filter(|(key, _)| *key == MarkerKey::TurnEnd).flat_map(|(_, text)| parts(text));
+    let user = MarkerText::new(&spec.turn.user_start).core;
+    let users = parts(user).into_iter().filter_map(|part| user.find(part).and_then(|at| user.get(at..)));
+    let mut found: Vec<Literal> = Vec::new();
+    for core in ends.chain(ends_of_text(spec)).chain(users.take(2)) {
+        let is_known = found.iter().any(|other| other.core == core);
+        if is_special_token(core.as_bytes()) && is_own(core) && !is_known {
+            found.push(tolerated(MarkerKey::TurnEnd, core, Role::AfterEnd));
+        }
+    }
+    found
+}

@@ -1,0 +1,76 @@
+//! What models write in place of a marker: a special token without the words that the template writes after it, a tag that has a
+//! name in another way.
+
+use unjinja_runtime::abi_3::is_special_token;
+use unjinja_spec::{MarkerKey, MarkerText};
+
+use super::source::Source;
+
+/// What a model may write in place of a marker.
+pub(super) fn others(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
+    match key {
+        MarkerKey::SectionStart | MarkerKey::CallStart | MarkerKey::ReasoningStart => without_words(spec, key, text),
+        MarkerKey::FunctionNamePrefix => {
+            [without_words(spec, key, text), attributes(text, spec.marker(MarkerKey::FunctionNameSuffix))].concat()
+        }
+        MarkerKey::ArgumentNamePrefix => attributes(text, spec.marker(MarkerKey::ArgumentNameSuffix)),
+        MarkerKey::FunctionNameSuffix => ends_of_tag(spec.marker(MarkerKey::FunctionNamePrefix), text),
+        MarkerKey::ArgumentNameSuffix => ends_of_tag(spec.marker(MarkerKey::ArgumentNamePrefix), text),
+        _ => Vec::new(),
+    }
+}
+
+/// How a tag has a name: what stands between the name of the tag and that name.
+const ATTRIBUTES: [&str; 3] = ["=\"", "=", " name=\""];
+
+/// The tag before a name, and the way in which it has the name, if the tag ends directly after the name.
+fn tag_of_name<'t>(prefix: &'t str, suffix: &str) -> Option<(&'t str, &'static str)> {
+    let core = MarkerText::new(prefix).core;
+    let attribute =
+        ATTRIBUTES.into_iter().filter(|attribute| core.ends_with(attribute)).max_by_key(|found| found.len())?;
+    let tag = core.strip_suffix(attribute)?;
+    let is_tag = tag.strip_prefix('<').is_some_and(|name| !name.contains(['<', '>', '=', ' ']));
+    (is_tag && MarkerText::new(suffix).core.trim_start_matches('"') == ">").then_some((tag, attribute))
+}
+
+/// The other ways in which a tag may have a name.
+fn attributes(prefix: &str, suffix: &str) -> Vec<String> {
+    let Some((tag, own)) = tag_of_name(prefix, suffix) else { return Vec::new() };
+    ATTRIBUTES.into_iter().filter(|other| *other != own).map(|other| [tag, other].concat()).collect()
+}
+
+/// The end of such a tag, with a quote or without.
+fn ends_of_tag(prefix: &str, suffix: &str) -> Vec<String> {
+    let own = MarkerText::new(suffix).core;
+    let ends = ["\">", ">"].into_iter().filter(|end| tag_of_name(prefix, suffix).is_some() && *end != own);
+    ends.map(str::to_owned).collect()
+}
+
+/// The ends of a tag that closes itself, after the name of a function: the call has no arguments.
+pub(super) fn self_closing(spec: &Source<'_>) -> &'static [&'static str] {
+    let suffix = spec.marker(MarkerKey::FunctionNameSuffix);
+    let is_tag = tag_of_name(spec.marker(MarkerKey::FunctionNamePrefix), suffix).is_some();
+    if is_tag { &["/>", "\"/>"] } else { &[] }
+}
+
+/// A marker that is a special token and words may lack the words, if no other marker has that token: then it opens the same. The
+/// white space after the words is what ends them in a header.
+fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
+    let Some(piece) = MarkerText::pieces(text).into_iter().next() else { return Vec::new() };
+    let Some(token) = piece.tags().first().copied().filter(|tag| is_special_token(tag.as_bytes())) else {
+        return Vec::new();
+    };
+    let Some(words) = piece.core.strip_prefix(token) else { return Vec::new() };
+    let is_own = spec.markers().all(|(other, text)| other == key || !text.contains(token));
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let mark = words.trim_start_matches(is_word);
+    if !is_own || words.is_empty() || !mark.chars().all(|c| c.is_ascii_punctuation()) {
+        return Vec::new();
+    }
+    if key == MarkerKey::ReasoningStart {
+        let ends_header = mark.is_empty() && piece.after.starts_with('\n');
+        return ends_header.then(|| [token, "\n"].concat()).into_iter().collect();
+    }
+    let shorter = [[token, mark].concat(), token.to_owned()];
+    shorter.into_iter().filter(|core| core != piece.core).collect()
+}
