@@ -96,18 +96,21 @@ impl Watched {
             Found::Marker(index) => here.transitions.get(index),
             _ => None,
         };
-        let end = if transition.is_some() { after.text_end } else { after.pos };
+        let end = if transition.is_some() { after.text_end } else { after.cut.unwrap_or(after.pos) };
         match &here.hole {
             Some(Hole::Object(shape)) => object::mark(log, text, begin..end, shape, call),
             Some(hole @ (Hole::Text(_) | Hole::Value)) => log.mark(begin..end, taken_for(hole), call),
             Some(hole) => log.mark_trimmed(text, begin..end, taken_for(hole), call),
             None => {}
         }
+        if let (None, Some(cut)) = (transition, after.cut) {
+            log.mark(cut..after.pos, Taken::Unparsed, None);
+        }
         if let Some(transition) = transition {
             // The marker that opens a call belongs to the call.
             let opens = transition.does(&Action::Speculate);
             let call = if opens { Some(after.calls) } else { call };
-            let broken = transition.does(&Action::Unparsed);
+            let broken = transition.does(&Action::Unparsed) || transition.does(&Action::AfterEnd);
             let from = if broken { before.held.unwrap_or(after.marker_at) } else { log.covered().max(before.pos) };
             if broken {
                 log.rewind(from);

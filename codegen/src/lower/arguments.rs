@@ -111,7 +111,7 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         // A model may end its turn within a call.
         let is_closed = !closers.iter().all(is_empty);
         let ends = ends_of_turn(spec).into_iter().filter(|end| is_closed && is_tag(end));
-        closers.extend(ends.map(|end| sequence(vec![end, Expr::Action(Action::EndCallIncomplete)])));
+        closers.extend(ends.map(|end| sequence(vec![recovery(end), Expr::Action(Action::EndCallIncomplete)])));
     }
     let closers = Expr::Choice(closers);
     let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), superfluous_quote(spec), closers];
@@ -209,11 +209,9 @@ fn without_closer(spec: &Source<'_>) -> Expr {
     if closers.is_empty() || !begins_tag(own.core) {
         return Expr::empty();
     }
-    let recovery = |expr| match expr {
+    let recovery = |expr| match recovery(expr) {
         // The white space before it is that of the closer that is missing.
-        Expr::Literal(literal) => {
-            Expr::Literal(Literal { origin: Origin::Recovery, before: own.before.to_owned(), ..literal })
-        }
+        Expr::Literal(literal) => Expr::Literal(Literal { before: own.before.to_owned(), ..literal }),
         other => other,
     };
     let ahead = match seen_ahead(spec, &closers) {
@@ -239,6 +237,14 @@ fn before_next(spec: &Source<'_>) -> Expr {
         ..tolerated(MarkerKey::ArgumentNamePrefix, next.core, Role::Inner)
     };
     sequence(vec![Expr::Literal(line), missing(own)])
+}
+
+/// A literal that no template writes at this place.
+fn recovery(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(literal) => Expr::Literal(Literal { origin: Origin::Recovery, ..literal }),
+        other => other,
+    }
 }
 
 /// Says that a marker is missing.

@@ -76,8 +76,8 @@ pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: 
     };
     let after = |literal: Literal, rest: Expr| {
         let objects = objects(spec, call_end.clone());
-        let again = again(&literal);
-        sequence(vec![Expr::Literal(literal), again, Expr::Choice(vec![rest, objects])])
+        let calls = Expr::Choice(vec![rest, objects]);
+        sequence(vec![Expr::Literal(literal.clone()), again(&literal, calls)])
     };
     match opener {
         Expr::Choice(choices) => {
@@ -97,11 +97,14 @@ pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: 
     }
 }
 
-/// The marker that opens a call, which a model may write twice.
-pub(super) fn again(opener: &Literal) -> Expr {
+/// What follows the marker that opens a call. A model may write the marker twice; if it comes once more, no call opens before it.
+pub(super) fn again(opener: &Literal, call: Expr) -> Expr {
     let layout = opener.after.clone();
-    let again = Literal { after: layout, ..tolerated(opener.key, &opener.core, Role::Inner) };
-    Expr::Literal(again).optional()
+    let second = Literal { after: layout, ..tolerated(opener.key, &opener.core, Role::Inner) };
+    let third = Literal { peek: true, after: String::new(), ..second.clone() };
+    let abandoned = Expr::Sequence(vec![Expr::Literal(third), Expr::Action(Action::Unparsed)]);
+    let after = Expr::Choice(vec![call.clone(), abandoned]);
+    Expr::Choice(vec![call, sequence(vec![Expr::Literal(second), after])])
 }
 
 /// Calls as JSON objects in a format that writes them otherwise.

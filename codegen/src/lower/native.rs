@@ -67,11 +67,11 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     // After one opener a model may write a list.
     let more = sequence(vec![end_call(), speculate(), symbol(",", Role::Inner), object.clone()]).repeated();
     let open = symbol("[", Role::Inner).optional();
-    let again = match &start {
-        Expr::Literal(opener) if is_tag(&start) => lenient::again(opener),
-        _ => Expr::empty(),
+    let body = sequence(vec![open, object, more, closing(), stray::end_of_call(spec, end)]);
+    let body = match &start {
+        Expr::Literal(opener) if is_tag(&start) => lenient::again(opener, body),
+        _ => body,
     };
-    let body = sequence(vec![again, open, object, more, closing(), stray::end_of_call(spec, end)]);
     let first = sequence(vec![speculate(), section, start.clone(), body.clone()]);
     let more = sequence(vec![speculate(), separator, start, body]);
     stray::all_calls(spec, first, more)

@@ -40,16 +40,22 @@ impl<'s> Source<'s> {
             return Self { spec: Cow::Owned(own), whole, headers: Vec::new() };
         }
         let header = &spec.content.header;
+        let mut alone = None;
         // The next header belongs to the next message, as far as the end of reasoning has it.
         if let Some((end, rest)) = own.reasoning.end.split_once(header.start.as_str()).filter(|(end, _)| !end.is_empty()) {
             let (end, rest) = (end.to_owned(), rest.to_owned());
             own.reasoning.end = end;
-            own.content.start.insert_str(0, &rest);
+            if !rest.is_empty() {
+                // Where the prompt wrote that part, the rest of the header comes alone.
+                alone = Some((MarkerKey::ContentStart, own.content.start.clone()));
+                own.content.start.insert_str(0, &rest);
+            }
         }
         // What follows the name is the rest of its header.
         let start = std::mem::take(&mut own.tools.arguments.start);
         own.tools.function.name_suffix.push_str(&start);
         let mut headers = headers(header);
+        headers.extend(alone);
         headers.retain(|(key, text)| own.marker(*key).trim() != text.trim());
         Self { spec: Cow::Owned(own), whole, headers }
     }

@@ -90,10 +90,10 @@ const AFTER_TURN_END_7: StateId = StateId(19);
 const AFTER_ARGUMENTS: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(21);
+const AFTER_TOOLS: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(22);
+const AFTER_PER_CALL_START_4: StateId = StateId(22);
 
 /// A call, as one object.
 const CALL: StateId = StateId(23);
@@ -518,14 +518,14 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<seed:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<seed:tool_call>").layout("", "\n"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
         Marker::new("["),
+        Marker::new("<seed:tool_call>").layout("", "\n"),
         Marker::new("{").peek(),
     ]
 });
@@ -805,20 +805,21 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<seed:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
         Marker::new("["),
+        Marker::new("<seed:tool_call>").peek(),
         Marker::new("{").peek(),
     ]
-});
-
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
@@ -1167,16 +1168,16 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
                                     AFTER_PER_CALL_START_4,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1500,6 +1501,11 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
             State::new("AFTER_PER_CALL_START_4", None)
                 .markers(
                     &AFTER_PER_CALL_START_4_MARKERS,
@@ -1509,14 +1515,15 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_2_B,
                             TO_AFTER_TOOLS,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_END_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
-                ),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
             State::new(
                     "CALL",
@@ -1908,9 +1915,9 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_4),
-                    Found::Marker(1..=3) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(4) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_4),
                     Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2288,18 +2295,22 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_PER_CALL_START_4 => {
-                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(CALL),
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
+            AFTER_PER_CALL_START_4 => {
+                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }

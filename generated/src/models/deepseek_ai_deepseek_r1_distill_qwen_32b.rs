@@ -59,14 +59,14 @@ const AFTER_SECTION_START_2: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
-/// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(11);
-
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(12);
+const CALL_NAME: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(13);
+const AFTER_TOOLS: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_3: StateId = StateId(13);
 
 /// A call, as one object.
 const CALL: StateId = StateId(14);
@@ -145,6 +145,12 @@ const TO_CALL_NAME: Transition = Transition::new(
     CALL_NAME,
 );
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_TOOLS_3: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Unparsed] },
+        AFTER_TOOLS_3,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -394,21 +400,12 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜tool▁call▁begin｜>")]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `function<｜tool▁sep｜>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `function<｜tool▁sep｜>`, `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
+        Marker::new("function<｜tool▁sep｜>"),
+        Marker::new("["),
         Marker::new("<｜tool▁call▁begin｜>"),
-        Marker::new("function<｜tool▁sep｜>"),
-        Marker::new("["),
-        Marker::new("{").peek(),
-    ]
-});
-
-/// The markers of this state: `function<｜tool▁sep｜>`, `[`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("function<｜tool▁sep｜>"),
-        Marker::new("["),
         Marker::new("{").peek(),
     ]
 });
@@ -425,6 +422,16 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `function<｜tool▁sep｜>`, `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("function<｜tool▁sep｜>"),
+        Marker::new("["),
+        Marker::new("<｜tool▁call▁begin｜>").peek(),
+        Marker::new("{").peek(),
+    ]
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
@@ -919,25 +926,14 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
+                            TO_CALL_NAME,
+                            TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME,
-                            TO_AFTER_TOOLS,
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
-                ),
-            State::new("AFTER_PER_CALL_START_3", None)
-                .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
-                    const {
-                        &[
-                            TO_CALL_NAME,
-                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -947,12 +943,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_TOOLS_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TOOLS_3,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
@@ -971,6 +962,18 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_3,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
                 ),
             State::new(
                     "CALL",
@@ -1539,19 +1542,10 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(1) => Flow::Go(CALL_NAME),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(3) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME),
                     Found::Marker(1) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1573,6 +1567,19 @@ impl Machine for Parser {
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_3)
+                    }
+                    Found::Marker(3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }

@@ -54,10 +54,10 @@ const UNPARSED_2: StateId = StateId(7);
 const AFTER_PER_CALL_START_2: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(9);
+const AFTER_TOOLS: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_PER_CALL_START_3: StateId = StateId(10);
 
 /// A call, as one object.
 const CALL: StateId = StateId(11);
@@ -398,19 +398,19 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<tool_call>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<tool_call>"), Marker::new("["), Marker::new("{").peek()]
-});
-
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("<tool_call>"), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[`, `<tool_call>`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("<tool_call>").peek(), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|user|>`; compared with the text at the current position.
@@ -917,23 +917,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_PER_CALL_START_3", None)
-                .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
-                    const {
-                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
@@ -942,6 +934,23 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_END_3,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -1673,17 +1682,9 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(2) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME),
-                }
-            }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1693,6 +1694,18 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
                 }
             }
             CALL => {

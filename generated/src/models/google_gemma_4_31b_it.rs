@@ -60,10 +60,10 @@ const CALL_NAME: StateId = StateId(9);
 const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(11);
+const AFTER_TOOLS: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(12);
+const AFTER_PER_CALL_START_3: StateId = StateId(12);
 
 /// A call, as one object.
 const CALL: StateId = StateId(13);
@@ -162,7 +162,7 @@ const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
         ]
     });
 const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
-    .followed_by(const { &[text("<|tool_call>"), text("["), text("{")] })
+    .followed_by(const { &[text("["), text("<|tool_call>"), text("{")] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call>call:"),
@@ -217,6 +217,12 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
@@ -235,7 +241,7 @@ const TO_AFTER_TURN_END_4_B: Transition = Transition::new(
         AFTER_TURN_END_4,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_4,
@@ -550,19 +556,19 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|tool_call>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|tool_call>"), Marker::new("["), Marker::new("{").peek()]
-});
-
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("<|tool_call>"), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[`, `<|tool_call>`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("<|tool_call>").peek(), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
@@ -1174,12 +1180,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_PER_CALL_START_4,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
@@ -1195,23 +1196,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_PER_CALL_START_3", None)
-                .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
-                    const {
-                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
@@ -1220,6 +1213,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_PER_CALL_START_4,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -1236,7 +1241,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
@@ -1337,7 +1342,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
@@ -1595,7 +1600,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_FUNCTION_CLOSE)
                                 .recovery(),
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
@@ -1934,17 +1939,9 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(2) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME),
-                }
-            }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1954,6 +1951,18 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
                 }
             }
             CALL => {

@@ -60,10 +60,10 @@ const AFTER_SECTION_START_2: StateId = StateId(9);
 const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(11);
+const AFTER_TOOLS: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(12);
+const AFTER_PER_CALL_START_3: StateId = StateId(12);
 
 /// A call, as one object.
 const CALL: StateId = StateId(13);
@@ -143,6 +143,12 @@ const TO_CONTENT_B: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -154,7 +160,7 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_4,
@@ -414,19 +420,23 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_begin|>")]
 });
 
-/// The markers of this state: `<|tool_call_begin|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|tool_call_begin|>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|tool_call_begin|>"), Marker::new("["), Marker::new("{").peek()]
-});
-
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("<|tool_call_begin|>"), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[`, `<|tool_call_begin|>`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<|tool_call_begin|>").peek(),
+        Marker::new("{").peek(),
+    ]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
@@ -958,23 +968,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_PER_CALL_START_3", None)
-                .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
-                    const {
-                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
@@ -983,6 +985,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_PER_CALL_START_4,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -997,7 +1011,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
@@ -1024,12 +1038,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_PER_CALL_START_4,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
@@ -1096,7 +1105,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
@@ -1129,7 +1138,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
@@ -1329,7 +1338,7 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_ARGUMENTS).recovery(),
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
@@ -1583,17 +1592,9 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(2) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME),
-                }
-            }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1603,6 +1604,18 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
                 }
             }
             CALL => {

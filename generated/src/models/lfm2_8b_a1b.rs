@@ -54,10 +54,10 @@ const AFTER_SECTION_START_2: StateId = StateId(7);
 const AFTER_SECTION_START_3: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_4: StateId = StateId(9);
+const AFTER_TOOLS: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_SECTION_START_4: StateId = StateId(10);
 
 /// A call, as one object.
 const CALL: StateId = StateId(11);
@@ -112,6 +112,9 @@ const AFTER_ARGUMENTS: StateId = StateId(27);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(28);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_11: StateId = StateId(29);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -124,7 +127,7 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
         ]
     });
 const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
-    .followed_by(const { &[text("<|tool_call_start|>"), text("["), text("{")] })
+    .followed_by(const { &[text("["), text("<|tool_call_start|>"), text("{")] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
@@ -162,13 +165,13 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_SECTION_START_4: Transition = Transition::new(
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_SECTION_START_5: Transition = Transition::new(
         "tools.section_start",
-        &[],
-        AFTER_SECTION_START_4,
+        const { &[Action::Unparsed] },
+        AFTER_SECTION_START_5,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -283,18 +286,18 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_5: Transition = Transition::new(
+const TO_AFTER_SECTION_START_5_B: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
     AFTER_SECTION_START_5,
 );
-const TO_AFTER_SECTION_START_5_B: Transition = Transition::new(
+const TO_AFTER_SECTION_START_5_C: Transition = Transition::new(
         "tools.function.close",
         const { &[Action::EndCall] },
         AFTER_SECTION_START_5,
     )
     .recovery();
-const TO_AFTER_SECTION_START_5_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_5_D: Transition = Transition::new(
         "tools.section_end",
         const { &[Action::MissingMarker(text(")")), Action::EndCall] },
         AFTER_SECTION_START_5,
@@ -399,24 +402,28 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|tool_call_start|>[`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|tool_call_start|>["), Marker::new("["), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("<|tool_call_start|>["), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<|tool_call_start|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|tool_call_start|>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|tool_call_start|>"), Marker::new("["), Marker::new("{").peek()]
-});
-
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("<|tool_call_start|>"), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[`, `<|tool_call_start|>`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<|tool_call_start|>").peek(),
+        Marker::new("{").peek(),
+    ]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
@@ -669,6 +676,15 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_11_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<|tool_call_start|>[").peek(),
+        Marker::new("{").peek(),
+    ]
+});
+
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
     function_field: text(""),
@@ -848,8 +864,13 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_SECTION_START_4,
                             TO_AFTER_TOOLS,
+                            Transition::new(
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_11,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -860,18 +881,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_SECTION_START_4,
                             TO_AFTER_TOOLS,
+                            Transition::new(
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_4,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_SECTION_START_4", None)
-                .markers(
-                    &AFTER_SECTION_START_4_MARKERS,
-                    const {
-                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
@@ -880,6 +898,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
+            State::new("AFTER_SECTION_START_4", None)
+                .markers(
+                    &AFTER_SECTION_START_4_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_SECTION_START_5,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -916,12 +946,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.section_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_SECTION_START_5,
-                                )
-                                .recovery(),
+                            TO_AFTER_SECTION_START_5,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
@@ -980,10 +1005,10 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME_2,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
-                            TO_AFTER_SECTION_START_5,
                             TO_AFTER_SECTION_START_5_B,
                             TO_AFTER_SECTION_START_5_C,
-                            TO_AFTER_SECTION_START_5_C,
+                            TO_AFTER_SECTION_START_5_D,
+                            TO_AFTER_SECTION_START_5_D,
                         ]
                     },
                 )
@@ -1066,10 +1091,10 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_ARGUMENTS_SEPARATOR,
                             ),
-                            TO_AFTER_SECTION_START_5,
                             TO_AFTER_SECTION_START_5_B,
                             TO_AFTER_SECTION_START_5_C,
-                            TO_AFTER_SECTION_START_5_C,
+                            TO_AFTER_SECTION_START_5_D,
+                            TO_AFTER_SECTION_START_5_D,
                         ]
                     },
                 ),
@@ -1161,10 +1186,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            TO_AFTER_SECTION_START_5,
                             TO_AFTER_SECTION_START_5_B,
                             TO_AFTER_SECTION_START_5_C,
-                            TO_AFTER_SECTION_START_5_C,
+                            TO_AFTER_SECTION_START_5_D,
+                            TO_AFTER_SECTION_START_5_D,
                         ]
                     },
                 ),
@@ -1214,6 +1239,18 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_11", None)
+                .markers(
+                    &AFTER_SECTION_START_11_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_SECTION_START_5,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
         ]
     }),
     start: START,
@@ -1389,8 +1426,8 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_SECTION_START_4),
-                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_11),
                     Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
@@ -1398,17 +1435,9 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_SECTION_START_4),
-                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(2) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME),
-                }
-            }
-            AFTER_SECTION_START_4 => {
-                match io.expect(&AFTER_SECTION_START_4_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_4),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1418,6 +1447,18 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_START_4 => {
+                match io.expect(&AFTER_SECTION_START_4_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_SECTION_START_5)
+                    }
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
                 }
             }
             CALL => {
@@ -1797,6 +1838,18 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
                     }
+                }
+            }
+            AFTER_SECTION_START_11 => {
+                match io.expect(&AFTER_SECTION_START_11_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_SECTION_START_5)
+                    }
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
                 }
             }
             _ => Flow::Mismatch,

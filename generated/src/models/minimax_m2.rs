@@ -84,10 +84,10 @@ const AFTER_TURN_END_7: StateId = StateId(17);
 const AFTER_ARGUMENTS: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(19);
+const AFTER_TOOLS: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(20);
+const AFTER_SECTION_START_3: StateId = StateId(20);
 
 /// A call, as one object.
 const CALL: StateId = StateId(21);
@@ -493,14 +493,14 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<minimax:tool_call>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `[`, `<minimax:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("<minimax:tool_call>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
         Marker::new("["),
+        Marker::new("<minimax:tool_call>"),
         Marker::new("{").peek(),
     ]
 });
@@ -735,20 +735,21 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `[`, `<minimax:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
         Marker::new("["),
+        Marker::new("<minimax:tool_call>").peek(),
         Marker::new("{").peek(),
     ]
-});
-
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
@@ -1048,16 +1049,16 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1347,6 +1348,11 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
             State::new("AFTER_SECTION_START_3", None)
                 .markers(
                     &AFTER_SECTION_START_3_MARKERS,
@@ -1356,14 +1362,15 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_2_B,
                             TO_AFTER_TOOLS,
+                            Transition::new(
+                                    "tools.section_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_FUNCTION_NAME_SUFFIX_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
-                ),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
             State::new(
                     "CALL",
@@ -1755,9 +1762,9 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(1..=3) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(4) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => Flow::Go(AFTER_SECTION_START_3),
                     Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2087,18 +2094,22 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_3 => {
-                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(CALL),
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                    }
+                    Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }

@@ -42,10 +42,10 @@ const UNPARSED_2: StateId = StateId(3);
 const AFTER_PER_CALL_START: StateId = StateId(4);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(5);
+const AFTER_TOOLS: StateId = StateId(5);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(6);
+const AFTER_PER_CALL_START_2: StateId = StateId(6);
 
 /// A call, as one object.
 const CALL: StateId = StateId(7);
@@ -75,6 +75,12 @@ const TO_AFTER_PER_CALL_START: Transition = Transition::new(
     AFTER_PER_CALL_START,
 );
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_PER_CALL_START_3: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_3,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
@@ -127,19 +133,19 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("[TOOL_CALLS]").peek()]
 });
 
-/// The markers of this state: `[TOOL_CALLS]`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `[TOOL_CALLS]`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("[TOOL_CALLS]"), Marker::new("["), Marker::new("{").peek()]
-});
-
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("[TOOL_CALLS]"), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `[`, `[TOOL_CALLS]`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("[TOOL_CALLS]").peek(), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`; compared with the text at the current position.
@@ -297,23 +303,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
                                     AFTER_PER_CALL_START_2,
                                 )
                                 .recovery(),
-                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_PER_CALL_START_2", None)
-                .markers(
-                    &AFTER_PER_CALL_START_2_MARKERS,
-                    const {
-                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
@@ -322,6 +320,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
+            State::new("AFTER_PER_CALL_START_2", None)
+                .markers(
+                    &AFTER_PER_CALL_START_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_PER_CALL_START_3,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -349,12 +359,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_PER_CALL_START_3,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
@@ -547,17 +552,9 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
-                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(2) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME),
-                }
-            }
-            AFTER_PER_CALL_START_2 => {
-                match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_2),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -567,6 +564,18 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_2 => {
+                match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
                 }
             }
             CALL => {

@@ -460,8 +460,8 @@ impl<'a> TurnRules<'a> {
 
     /// A text with the white space around it that the template writes, if any, and the marker that closes it.
     fn exactly(&mut self, state: StateId, layout: &str, argument: Argument<'_>, value: Expr) -> Alternative {
-        let markers = self.state(state).markers.list();
-        let before = markers.first().map_or("", |marker| &*marker.before);
+        let written = self.state(state).arrows().find(|(_, transition)| is_canonical(transition));
+        let before = written.map_or("", |(marker, _)| &*marker.before);
         let parts = [
             self.builder.option(self.builder.text(layout)),
             value,

@@ -40,6 +40,8 @@ pub(crate) struct Cursor {
     pub(super) marker_end: usize,
     /// Where the text before the end of the turn ended, if the last marker was that end.
     pub(super) turn_end: Option<usize>,
+    /// Where a marker begins that the end of the output cuts off.
+    pub(super) cut: Option<usize>,
     /// White space that still belongs to the last marker.
     pub(super) layout: PendingLayout,
     name: NameProgress,
@@ -58,14 +60,15 @@ pub(super) struct Stretch {
     pub(super) end: usize,
 }
 
-/// The fewest bytes of a marker that show that it is one.
-const LEAST_OF_MARKER: usize = 3;
+/// The fewest characters of a marker that show that it is one.
+const LEAST_OF_MARKER: usize = 4;
 
-/// The marker whose beginning this is, if it is more than that of any tag.
-fn cut_marker<'m>(rest: &[u8], markers: &'m Markers) -> Option<&'m Marker> {
-    let is_cut = |marker: &&Marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest);
-    let begins_tag = rest.len() >= LEAST_OF_MARKER && matches!(rest[0], b'<' | b'[' | b']');
-    markers.list().iter().find(is_cut).filter(|_| begins_tag)
+/// The markers whose beginning this is, if it is more than that of any tag.
+fn cut_markers<'m>(rest: &'m [u8], markers: &'m Markers) -> impl Iterator<Item = &'m Marker> {
+    let characters = rest.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).count();
+    let begins_tag = characters >= LEAST_OF_MARKER && matches!(rest[0], b'<' | b'[' | b']');
+    let is_cut = move |marker: &&Marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest);
+    markers.list().iter().filter(move |_| begins_tag).filter(is_cut)
 }
 
 impl Cursor {
@@ -131,29 +134,31 @@ impl Cursor {
         if all_read {
             self.search.restart(at);
         }
-        let cut = if input.last { self.cut_marker(input.bytes, from, markers, names) } else { to };
+        let cut = if input.last { self.cut_marker(input.bytes, from, markers) } else { to };
+        self.cut = (cut < to).then_some(cut);
         Stretch { from, to: cut, found: Found::Wait, all_read, end: to }
     }
 
     /// Where a marker begins that the end of the output cuts off, with the white space that belongs to it; the end if there is
     /// none. Only the beginning of a tag shows that it is one.
-    fn cut_marker(&mut self, bytes: &[u8], from: usize, markers: &Markers, names: Names<'_>) -> usize {
+    fn cut_marker(&self, bytes: &[u8], from: usize, markers: &Markers) -> usize {
         let longest = markers.list().iter().map(|marker| marker.core.len()).max().unwrap_or_default();
         let start = from.max(bytes.len().saturating_sub(longest));
-        let Some(tag) = bytes[start..].iter().position(|byte| matches!(byte, b'<' | b'[' | b']')) else {
+        let cut = |at: &usize| {
+            let fits = |marker: &&Marker| self.search.context.fits(marker, bytes, *at);
+            cut_markers(&bytes[*at..], markers).filter(fits).map(|marker| &*marker.before).collect::<Vec<_>>()
+        };
+        let tails = (start..bytes.len()).filter(|at| matches!(bytes[*at], b'<' | b'[' | b']'));
+        let Some((at, layouts)) = tails.map(|at| (at, cut(&at))).find(|(_, layouts)| !layouts.is_empty()) else {
             return bytes.len();
         };
-        self.search.restart(start + tag);
-        let Candidate::Partial { at } = self.search.find(bytes, markers, names, false) else { return bytes.len() };
-        match cut_marker(&bytes[at..], markers) {
-            Some(marker) => from + trim_before(&bytes[from..at], &marker.before),
-            None => bytes.len(),
-        }
+        let text = &bytes[from..at];
+        from + layouts.into_iter().map(|layout| trim_before(text, layout)).min().unwrap_or(text.len())
     }
 
     /// Whether the output ends here with the beginning of one of `markers`, which must come next, and white space before it.
     pub(super) fn ends_in_marker(&self, bytes: &[u8], markers: &Markers) -> bool {
-        cut_marker(bytes[self.pos..].trim_ascii_start(), markers).is_some()
+        cut_markers(bytes[self.pos..].trim_ascii_start(), markers).next().is_some()
     }
 
     /// Finds out up to where no text comes before a marker, but white space.

@@ -117,6 +117,7 @@ impl<'a> Io<'a> {
             self.cut_marker(from, to);
             let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
             cursor.go_back(to, to);
+            cursor.cut = Some(from);
             match calls.open {
                 Some(_) => calls.keep_unparsed(&self.input.bytes[from..to], emitter, self.sink),
                 None => emitter.text(Channel::Unparsed, &self.input, from, to, self.sink),

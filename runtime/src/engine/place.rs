@@ -13,6 +13,8 @@ pub struct Place {
     pub text_end: usize,
     /// Where the last marker began.
     pub marker_at: usize,
+    /// Where a marker begins that the end of the output cuts off.
+    pub cut: Option<usize>,
     /// How far the text was looked at to tell that it does not fit.
     pub looked: usize,
     /// Where the text begins that is held back until it is certain that it is a call.
@@ -32,6 +34,7 @@ impl Io<'_> {
             layout: cursor.layout.clone().take(&self.input.bytes[cursor.pos..]),
             text_end: cursor.text_end,
             marker_at: cursor.marker_at,
+            cut: cursor.cut,
             looked: cursor.search.from.max(cursor.pos),
             held: self.memory.speculation.start(),
             calls: calls.count,

@@ -64,7 +64,7 @@ impl MarkerContext {
 
     /// The same before all of the core is known.
     #[inline]
-    fn fits(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
+    pub(super) fn fits(&self, marker: &Marker, text: &[u8], at: usize) -> bool {
         marker.may_be_at(text, self.begin, at, self.lead_end)
     }
 
