@@ -17,11 +17,11 @@ mod variants;
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{Action, InText, Origin};
+use unjinja_runtime::abi_3::{Action, InText, Origin, is_special_token};
 use unjinja_spec::{ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
 use crate::plan::{Expr, Literal, Openers, Plan, PlanHole, Role};
-use build::{is_empty, is_tag, literal, marker, sequence};
+use build::{is_empty, is_tag, literal, marker, sequence, tolerated};
 use source::Source;
 use stray::leftovers;
 
@@ -47,6 +47,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
             marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
             Expr::Action(Action::CloseReasoning),
         ]);
+        let close = Expr::Choice([vec![close], answer_opens(spec)].concat());
         if reasoning.start.trim().is_empty() {
             first = sequence(vec![hole, close.optional()]).optional();
         } else {
@@ -96,6 +97,16 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         parts.push(stray::broken_call(spec));
     }
     Plan { turn: sequence(vec![repeated_start(spec), first, Expr::Choice(parts).repeated(), turn_end::turn_end(spec)]) }
+}
+
+/// The opener of the answer in reasoning that nothing closed, if it is a special token.
+fn answer_opens(spec: &Source<'_>) -> Vec<Expr> {
+    let text = MarkerText::new(spec.marker(MarkerKey::ContentStart));
+    if !is_special_token(text.core.as_bytes()) || spec.reasoning.end.trim().is_empty() {
+        return Vec::new();
+    }
+    let opener = Literal { peek: true, ..tolerated(MarkerKey::ContentStart, text.core, Role::ReasoningEnd) };
+    vec![Expr::Sequence(vec![Expr::Literal(opener), Expr::Action(Action::CloseReasoning)])]
 }
 
 /// Whether a call may open with a marker that counts only before a text.

@@ -134,7 +134,8 @@ pub(crate) fn fitting<'k>(
     if origin == Origin::Reviewed {
         return None;
     }
-    let reason = [Reason::SameFormat, Reason::SameVocabulary].into_iter().find(|&reason| fitting(reason).next().is_some())?;
+    let reason =
+        [Reason::SameFormat, Reason::SameVocabulary].into_iter().find(|&reason| fitting(reason).next().is_some())?;
     let mut alike = fitting(reason);
     let first = alike.next()?;
     let corrected = first.overlay.apply(spec).ok()?;

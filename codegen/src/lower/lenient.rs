@@ -161,6 +161,27 @@ pub(super) fn missing_bracket(spec: &Source<'_>, call_end: Expr) -> Expr {
     Expr::Choice(cores.into_iter().map(end).collect())
 }
 
+/// Headers with a recipient outside of the namespace that the template writes. It makes a call only if a tool of that name was
+/// offered.
+pub(super) fn other_recipients(spec: &Source<'_>) -> Vec<Expr> {
+    let header = &spec.content.header;
+    let recipient = header.recipient.trim_end();
+    let Some(own) = recipient.rfind('=').map(|at| &recipient[..=at]).filter(|own| *own != recipient) else {
+        return Vec::new();
+    };
+    let starts = [header.start.as_str(), ""];
+    let names = header.calls.iter().chain(&header.answers).map(String::as_str);
+    let channels: Vec<String> = names.map(|name| [header.channel.as_str(), name].concat()).collect();
+    let channels = || std::iter::once("").chain(channels.iter().map(String::as_str));
+    let mut cores: Vec<String> = Vec::new();
+    for core in starts.iter().flat_map(|start| channels().map(|channel| [*start, channel, own].concat())) {
+        if is_special_token(core.as_bytes()) && !cores.contains(&core) {
+            cores.push(core);
+        }
+    }
+    cores.iter().map(|core| Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::CallOpen))).collect()
+}
+
 /// The rest of a header after the name of a function. A model may write a word there that no template writes, alone or after
 /// the token that announces such a word.
 pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {

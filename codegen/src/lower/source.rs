@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
+use unjinja_runtime::abi_3::is_special_token;
 use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText};
 
 /// A spec, and what lowering adds to it.
@@ -42,7 +43,9 @@ impl<'s> Source<'s> {
         let header = &spec.content.header;
         let mut alone = None;
         // The next header belongs to the next message, as far as the end of reasoning has it.
-        if let Some((end, rest)) = own.reasoning.end.split_once(header.start.as_str()).filter(|(end, _)| !end.is_empty()) {
+        if let Some((end, rest)) =
+            own.reasoning.end.split_once(header.start.as_str()).filter(|(end, _)| !end.is_empty())
+        {
             let (end, rest) = (end.to_owned(), rest.to_owned());
             own.reasoning.end = end;
             if !rest.is_empty() {
@@ -93,8 +96,10 @@ fn headers(parts: &Header) -> Vec<(MarkerKey, String)> {
         }
     };
     let starts = [parts.start.as_str(), ""];
-    let types: Vec<String> =
-        std::iter::once(String::new()).chain(parts.types.iter().map(|name| format!(" {}", name.trim()))).collect();
+    // A special token needs no blank before it.
+    let alone = parts.types.iter().map(|name| name.trim()).filter(|name| is_special_token(name.as_bytes()));
+    let types = parts.types.iter().map(|name| format!(" {}", name.trim())).chain(alone.map(str::to_owned));
+    let types: Vec<String> = std::iter::once(String::new()).chain(types).collect();
     let (channel, end) = (parts.channel.as_str(), parts.end.as_str());
     for start in starts {
         for name in &parts.reasoning {

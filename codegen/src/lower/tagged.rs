@@ -175,13 +175,23 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let first = match alone {
         // Without an opener before it, only an offered name makes a call, if any was offered.
         Some(prefix) => {
-            let known = named_call(Action::StartKnown, confirmed(name_suffix));
+            let known = named_call(Action::StartKnown, confirmed(name_suffix.clone()));
             Expr::Choice(vec![sequence(vec![prefix, known]), first])
         }
         None => first,
     };
-    let first = sequence(vec![speculate(), first]);
-    let more = sequence(vec![speculate(), separator, call]);
+    // A recipient that the template does not write is a tool, if one of that name was offered.
+    let others = lenient::other_recipients(spec);
+    let with_others = |call: Expr| match others.is_empty() {
+        true => call,
+        false => {
+            let other =
+                sequence(vec![Expr::Choice(others.clone()), named_call(Action::StartOffered, name_suffix.clone())]);
+            Expr::Choice(vec![call, other])
+        }
+    };
+    let first = sequence(vec![speculate(), with_others(first)]);
+    let more = sequence(vec![speculate(), separator, with_others(call)]);
     stray::all_calls(spec, first, more)
 }
 

@@ -156,6 +156,12 @@ impl Cursor {
         from + layouts.into_iter().map(|layout| trim_before(text, layout)).min().unwrap_or(text.len())
     }
 
+    /// Whether this is the beginning of a marker, whatever that begins with. A name comes before it, so it is no prose.
+    fn is_cut(&self, rest: &[u8], markers: &Markers) -> bool {
+        let rest = rest.trim_ascii();
+        markers.list().iter().any(|marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest))
+    }
+
     /// Whether the output ends here with the beginning of one of `markers`, which must come next, and white space before it.
     pub(super) fn ends_in_marker(&self, bytes: &[u8], markers: &Markers) -> bool {
         cut_markers(bytes[self.pos..].trim_ascii_start(), markers).next().is_some()
@@ -233,6 +239,10 @@ impl Cursor {
                 match self.search.compare(input.bytes, at, markers, Names::ANY, input.last) {
                     Candidate::Full { index, .. } => return self.end_name(input, start, at, markers, index),
                     Candidate::Partial { .. } => return (Found::Wait, None),
+                    // The end of the output cuts off what comes after the name.
+                    Candidate::None if input.last && self.is_cut(&input.bytes[at..], markers) => {
+                        return (Found::Wait, None);
+                    }
                     Candidate::None => {}
                 }
             }

@@ -339,7 +339,7 @@ impl<'a> Io<'a> {
 
     /// Ends everything that is open where the output ends.
     pub(super) fn settle(&mut self) {
-        let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         if readers.reading == Reading::Tagged
             && let Some(abort) = readers.abort
         {
@@ -350,6 +350,12 @@ impl<'a> Io<'a> {
             }
         }
         readers.reading = Reading::Nothing;
+        if calls.open.is_some() {
+            // A part of the call that was not complete.
+            let rest = self.input.bytes.get(cursor.pos..).unwrap_or_default();
+            calls.keep_unparsed(rest, emitter, self.sink);
+            cursor.pos += rest.len();
+        }
         calls.close(false, emitter, self.sink);
         self.flush_refused();
         self.memory.emitter.finish(self.sink);

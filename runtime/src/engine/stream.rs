@@ -407,7 +407,13 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
             (Some(entry), &turn[entry.text.len()..])
         }
         Some(entry) if turn == entry.text => (Some(entry), ""),
-        _ => (None, turn.strip_prefix(assistant_start).unwrap_or(turn)),
+        _ => {
+            let rest = turn.strip_prefix(assistant_start).unwrap_or(turn);
+            // Another prompt than the template writes: it closes reasoning that it does not open.
+            let closes = cores(program, Action::CloseReasoning).any(|core| rest.trim() == core);
+            let closed = enter_unknown(program, prompt).filter(|_| closes);
+            closed.unwrap_or((None, rest))
+        }
     }
 }
 
@@ -415,11 +421,7 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
 /// reasoning, that says where the output begins.
 fn enter_unknown<'e, 'o>(program: &'e Program, prompt: &'o str) -> Option<(Option<&'e Entry>, &'o str)> {
     let end = prompt.trim_end();
-    let cores = |action: Action| {
-        let arrows = program.states.iter().flat_map(State::arrows);
-        let does = arrows.filter(move |(_, step)| step.origin == Origin::Canonical && step.does(&action));
-        does.map(|(marker, _)| &*marker.core).filter(|core| !core.is_empty())
-    };
+    let cores = |action| cores(program, action);
     let last = |text: &str, action: Action| cores(action).find(|core| text.ends_with(core)).map(str::len);
     if let Some(opener) = last(end, Action::OpenReasoning) {
         return Some((None, &prompt[end.len() - opener..]));
@@ -431,6 +433,13 @@ fn enter_unknown<'e, 'o>(program: &'e Program, prompt: &'o str) -> Option<(Optio
         return None;
     }
     Some((program.entries.iter().find(|entry| entry.channel == Channel::Content && entry.read.is_empty()), ""))
+}
+
+/// The markers with which a template does this.
+fn cores(program: &Program, action: Action) -> impl Iterator<Item = &str> {
+    let arrows = program.states.iter().flat_map(State::arrows);
+    let does = arrows.filter(move |(_, step)| step.origin == Origin::Canonical && step.does(&action));
+    does.map(|(marker, _)| &*marker.core).filter(|core| !core.is_empty())
 }
 
 /// Bytes of a special token, at most.
