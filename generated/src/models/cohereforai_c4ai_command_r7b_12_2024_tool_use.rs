@@ -266,7 +266,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -277,6 +277,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_THINKING|>"),
+        Marker::new("<|START_RESPONSE|>").peek(),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|end_of_text|>"),
@@ -613,6 +614,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::CloseReasoning, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1013,15 +1020,15 @@ impl Machine for Parser {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7 | 8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(9..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }

@@ -59,32 +59,35 @@ const UNPARSED_2: StateId = StateId(9);
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(10);
 
+/// The name of the called function.
+const CALL_NAME_7: StateId = StateId(11);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(11);
+const ARGUMENTS: StateId = StateId(12);
 
 /// The id of the call.
-const CALL_ID: StateId = StateId(12);
+const CALL_ID: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(14);
+const AFTER_ARGUMENTS: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(15);
+const AFTER_PER_CALL_END_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(16);
+const AFTER_PER_CALL_END_4: StateId = StateId(17);
 
 /// Answer text.
-const CONTENT_3: StateId = StateId(17);
+const CONTENT_3: StateId = StateId(18);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(18);
+const UNPARSED_3: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_7: StateId = StateId(19);
+const AFTER_PER_CALL_END_7: StateId = StateId(20);
 const MARKER_CALL: Marker = Marker::new("<|call|>")
     .at_end(const {
         &[
@@ -117,6 +120,9 @@ const MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE: Marker = Mark
 const MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>final json<|message|>",
 );
+const MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
+    "<|start|>assistant<|channel|>final<|constrain|>json<|message|>",
+);
 const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>commentary<|message|>",
 );
@@ -126,11 +132,20 @@ const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE: Marker =
 const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>commentary json<|message|>",
 );
+const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
+    "<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>",
+);
 const MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>final <|constrain|>json<|message|>",
 );
+const MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
+    "<|channel|>final<|constrain|>json<|message|>",
+);
 const MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>commentary <|constrain|>json<|message|>",
+);
+const MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
+    "<|channel|>commentary<|constrain|>json<|message|>",
 );
 const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS: Marker = Marker::new(
     "<|start|>assistant<|channel|>commentary to=functions.",
@@ -138,10 +153,16 @@ const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS: Marker = Marker::n
 const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS: Marker = Marker::new(
     "<|start|>assistant<|channel|>analysis to=functions.",
 );
+const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO: Marker = Marker::new(
+    "<|start|>assistant<|channel|>commentary to=",
+);
 const MARKER_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new("<|constrain|>json<|message|>")
     .layout(" ", "");
 const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>analysis <|constrain|>json<|message|>",
+);
+const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
+    "<|channel|>analysis<|constrain|>json<|message|>",
 );
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
@@ -175,6 +196,12 @@ const TO_CALL_NAME: Transition = Transition::new(
     const { &[Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_7: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Speculate] },
+        CALL_NAME_7,
+    )
+    .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
         "tools.per_call_end",
         const { &[Action::Unparsed] },
@@ -210,6 +237,11 @@ const TO_ARGUMENTS: Transition = Transition::new(
     const { &[Action::StartCall] },
     ARGUMENTS,
 );
+const TO_ARGUMENTS_B: Transition = Transition::new(
+    "tools.function.name_suffix",
+    const { &[Action::StartOffered] },
+    ARGUMENTS,
+);
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -231,6 +263,12 @@ const TO_CALL_NAME_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_7_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME_7,
+    )
+    .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
     "content.end",
     const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
@@ -258,7 +296,7 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_ARGUMENTS_B: Transition = Transition::new(
+const TO_ARGUMENTS_C: Transition = Transition::new(
     "tools.function.name_suffix",
     &[],
     ARGUMENTS,
@@ -311,8 +349,14 @@ const TO_CALL_NAME_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_7_C: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME_7,
+    )
+    .recovery();
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -329,14 +373,18 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|end_of_text|>"),
@@ -349,10 +397,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -368,14 +423,18 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
@@ -391,10 +450,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` (memchr).
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -405,6 +471,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|end|>"),
+        Marker::new("<|channel|>final<|message|>").peek(),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
         Marker::new("<|eot_id|>"),
@@ -414,10 +481,17 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|call|>`; searched for by `=` at offset 2 and `<` (memchr2).
+/// The markers of this state: `to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|call|>`; searched for by `=` at offset 2 and `<` (memchr2).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("to=functions.").peek(),
@@ -428,17 +502,25 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>")
             .peek(),
         Marker::new("<|start|>assistant<|channel|>final json<|message|>").peek(),
+        Marker::new("<|start|>assistant<|channel|>final<|constrain|>json<|message|>")
+            .peek(),
         Marker::new("<|start|>assistant<|channel|>commentary<|message|>").peek(),
         Marker::new(
                 "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
             )
             .peek(),
         Marker::new("<|start|>assistant<|channel|>commentary json<|message|>").peek(),
+        Marker::new(
+                "<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>",
+            )
+            .peek(),
         Marker::new("<|channel|>final <|constrain|>json<|message|>").peek(),
         Marker::new("<|channel|>final json<|message|>").peek(),
+        Marker::new("<|channel|>final<|constrain|>json<|message|>").peek(),
         Marker::new("<|channel|>commentary<|message|>").peek(),
         Marker::new("<|channel|>commentary <|constrain|>json<|message|>").peek(),
         Marker::new("<|channel|>commentary json<|message|>").peek(),
+        Marker::new("<|channel|>commentary<|constrain|>json<|message|>").peek(),
         Marker::new("<|call|>"),
     ]
 });
@@ -448,7 +530,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -466,14 +548,18 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -485,6 +571,13 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
     ]
 });
 
@@ -499,7 +592,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -515,14 +608,18 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
@@ -537,10 +634,17 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`, ` `; compared with the text at the current position.
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>analysis<|constrain|>json<|message|>`, `<|constrain|>`, ` `; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|channel|>commentary json<|message|>"),
@@ -552,12 +656,33 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
         Marker::new("json<|message|>").layout(" ", ""),
         Marker::new("<|channel|>analysis json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
+        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|constrain|>"),
         Marker::new(" "),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>analysis<|constrain|>json<|message|>`, `<|constrain|>`, ` `; compared with the text at the current position.
+static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_CONSTRAIN_JSON_MESSAGE,
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("json<|message|>").layout(" ", ""),
+        Marker::new("<|channel|>analysis json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
+        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE_B,
+        Marker::new("<|constrain|>"),
+        Marker::new(" "),
+    ]
+});
+
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -573,6 +698,13 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
@@ -580,14 +712,18 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|end_of_text|>"),
@@ -602,7 +738,7 @@ static CALL_ID_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|message|>")]
 });
 
-/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`; compared with the text at the current position.
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>analysis<|constrain|>json<|message|>`, `<|constrain|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|channel|>commentary json<|message|>"),
@@ -614,11 +750,13 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
         Marker::new("json<|message|>").layout(" ", ""),
         Marker::new("<|channel|>analysis json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
+        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|constrain|>"),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -635,6 +773,13 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
@@ -642,14 +787,18 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|end_of_text|>"),
@@ -660,7 +809,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -676,6 +825,13 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
         Marker::new("<|call|>"),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
@@ -684,14 +840,18 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -700,7 +860,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -718,14 +878,18 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -737,10 +901,17 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_3_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -757,14 +928,18 @@ static CONTENT_3_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
@@ -774,6 +949,13 @@ static CONTENT_3_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
     ]
 });
 
@@ -782,7 +964,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -799,6 +981,13 @@ static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
         Marker::new("<|channel|>commentary to=functions."),
         Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|start|>assistant<|channel|>final to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final to="),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
@@ -806,14 +995,18 @@ static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -884,6 +1077,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_UNPARSED_2,
@@ -896,6 +1093,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -928,6 +1132,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT_B,
@@ -943,6 +1151,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -964,6 +1179,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            Transition::new(
+                                    "content.start",
+                                    const { &[Action::CloseReasoning, Action::OpenContent] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -973,6 +1194,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -990,6 +1218,10 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_PER_CALL_START,
                             TO_AFTER_PER_CALL_START,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_B,
                             TO_AFTER_PER_CALL_START_B,
                             TO_AFTER_PER_CALL_START_B,
                             TO_AFTER_PER_CALL_START_B,
@@ -1056,6 +1288,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1067,6 +1303,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -1113,6 +1356,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT_B,
@@ -1127,6 +1374,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -1137,6 +1391,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
+                            TO_ARGUMENTS,
+                            TO_ARGUMENTS,
                             TO_ARGUMENTS,
                             TO_ARGUMENTS,
                             TO_ARGUMENTS,
@@ -1161,6 +1417,37 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("CALL_NAME_7", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_7_MARKERS,
+                    const {
+                        &[
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_B,
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartOffered] },
+                                    CALL_ID,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartOffered] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -1179,9 +1466,20 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
                             TO_CONTENT_D,
                             TO_START_2_B,
                             TO_START_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
@@ -1219,15 +1517,17 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
                     const {
                         &[
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
+                            TO_ARGUMENTS_C,
                             Transition::new("tools.function.name_suffix", &[], CALL_ID)
                                 .recovery(),
                         ]
@@ -1253,9 +1553,20 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
                             TO_CONTENT_D,
                             TO_START_2_B,
                             TO_START_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
@@ -1312,10 +1623,21 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
                             TO_AFTER_PER_CALL_END_4,
                             TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
@@ -1366,6 +1688,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1377,6 +1703,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
                         ]
                     },
                 )
@@ -1414,6 +1747,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
+                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT_B,
@@ -1423,6 +1760,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -1464,9 +1808,20 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
                             TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
@@ -1501,7 +1856,7 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "to=functions." call | "<|start|>assistant to=functions." call | "<|start|>assistant<|channel|>commentary to=functions." call | "<|start|>assistant<|channel|>analysis to=functions." call | "<|channel|>commentary to=functions." call | "<|channel|>analysis to=functions." call
-call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis json<|message|>" arguments
+call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|constrain|>json<|message|>" arguments
 layout ::= [\t\n\r ]{0,20}
 arguments ::= layout object more
 object ::= "{" ws (member ("," ws member)*)? "}"
@@ -1550,6 +1905,27 @@ pub const TRIGGERS: &[Trigger] = &[
     Trigger::of_pattern(
         "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>analysis to=functions\\.)",
     ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant to=)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant<\\|channel\\|>commentary to=)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant<\\|channel\\|>analysis to=)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant<\\|channel\\|>final to=)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>commentary to=)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>analysis to=)",
+    ),
+    Trigger::of_pattern(
+        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>final to=)",
+    ),
 ];
 
 /// Special tokens that the detokenizer must keep as text.
@@ -1582,19 +1958,23 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 22 | 23) => Flow::Go(CONTENT),
+                    Found::Marker(7 | 26 | 27) => Flow::Go(CONTENT),
                     Found::Marker(8 | 9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=21) => Flow::Go(CONTENT_2),
-                    Found::Marker(24..=27) => {
+                    Found::Marker(10..=25) => Flow::Go(CONTENT_2),
+                    Found::Marker(28..=31) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(28..=33) => {
+                    Found::Marker(32..=37) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(38..=44) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1608,25 +1988,29 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(21 | 22) => Flow::Go(CONTENT),
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(9..=24) => Flow::Go(CONTENT_2),
+                    Found::Marker(25 | 26) => Flow::Go(CONTENT),
+                    Found::Marker(27 | 28) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(29..=32) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(33) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(30..=35) => {
+                    Found::Marker(34..=39) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(40..=46) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1636,19 +2020,25 @@ impl Machine for Parser {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7 | 8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=11) => {
+                    Found::Marker(9..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(13..=17) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(18..=24) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CALL_NAME_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1656,7 +2046,7 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0..=15) => {
+                    Found::Marker(0..=19) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -1676,19 +2066,23 @@ impl Machine for Parser {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
                     Found::Marker(7) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(8 | 23) => Flow::Go(CONTENT),
+                    Found::Marker(8 | 27) => Flow::Go(CONTENT),
                     Found::Marker(9 | 10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=22) => Flow::Go(CONTENT_2),
-                    Found::Marker(24..=27) => {
+                    Found::Marker(11..=26) => Flow::Go(CONTENT_2),
+                    Found::Marker(28..=31) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(28..=33) => {
+                    Found::Marker(32..=37) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(38..=44) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1715,25 +2109,29 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(21 | 22) => Flow::Go(CONTENT),
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(9..=24) => Flow::Go(CONTENT_2),
+                    Found::Marker(25 | 26) => Flow::Go(CONTENT),
+                    Found::Marker(27 | 28) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(29..=32) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(33) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(34..=38) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(39..=45) => {
+                        io.speculate(CONTENT_2);
+                        Flow::Go(CALL_NAME_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1747,16 +2145,40 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=8) => {
+                    Found::Marker(0..=10) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
                         io.start_call();
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_NAME_7 => {
+                match io.name(&CALL_NAME_7_MARKERS) {
+                    Found::Marker(0..=10) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(11) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(12) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
@@ -1784,29 +2206,34 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13 | 28) => {
+                    Found::Marker(13..=19) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(20 | 39) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=27) => {
+                    Found::Marker(23..=38) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(40) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(30..=33) => {
+                    Found::Marker(41..=44) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1826,8 +2253,8 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=8) => Flow::Go(ARGUMENTS),
-                    Found::Marker(9) => Flow::Go(CALL_ID),
+                    Found::Marker(0..=10) => Flow::Go(ARGUMENTS),
+                    Found::Marker(11) => Flow::Go(CALL_ID),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_ID),
                 }
@@ -1853,35 +2280,40 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14 | 29) => {
+                    Found::Marker(14..=20) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(21 | 40) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17..=28) => {
+                    Found::Marker(24..=39) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(30) => {
+                    Found::Marker(41) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(31..=34) => {
+                    Found::Marker(42..=45) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(35) => {
+                    Found::Marker(46) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -1911,21 +2343,25 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(14 | 29) => {
+                    Found::Marker(13..=19) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(20) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(21 | 40) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17..=28) => {
+                    Found::Marker(24..=39) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(30..=33) => {
+                    Found::Marker(41..=44) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1948,7 +2384,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_3)
                     }
                     Found::Marker(7) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(8 | 23) => {
+                    Found::Marker(8 | 27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1957,19 +2393,24 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=22) => {
+                    Found::Marker(11..=26) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(24..=27) => {
+                    Found::Marker(28..=31) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(28..=33) => {
+                    Found::Marker(32..=37) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(38..=44) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1990,15 +2431,19 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=21) => Flow::Go(CONTENT_2),
-                    Found::Marker(22 | 23) => Flow::Go(CONTENT),
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(10..=25) => Flow::Go(CONTENT_2),
+                    Found::Marker(26 | 27) => Flow::Go(CONTENT),
+                    Found::Marker(28 | 29) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26..=30) => {
+                    Found::Marker(30..=34) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(35..=41) => {
+                        io.speculate(CONTENT_3);
+                        Flow::Go(CALL_NAME_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2029,20 +2474,24 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14 | 29) => {
+                    Found::Marker(14..=20) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(21 | 40) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17..=28) => {
+                    Found::Marker(24..=39) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(30..=33) => {
+                    Found::Marker(41..=44) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
