@@ -223,9 +223,12 @@ impl Machine for Watched {
     }
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
+        let place = io.place();
         let ends = self.inner.end(state, io);
-        if io.place().open {
-            self.stop(state, io.place(), io.at_hand().len(), Why::Ended);
+        let actions = self.inner.program().state(state).and_then(|state| state.end.as_ref());
+        let unclosed = actions.is_some_and(|actions| actions.contains(&Action::EndCallIncomplete));
+        if place.open && (unclosed || io.place().open) {
+            self.stop(state, place, io.at_hand().len(), Why::Ended);
         }
         ends
     }

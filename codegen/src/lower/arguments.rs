@@ -109,7 +109,7 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
     if reads == Hole::Value {
         closers.extend([without_closer(spec), before_next(spec)].into_iter().filter(|expr| !is_empty(expr)));
         // A model may end its turn within a call.
-        let is_closed = !closers.iter().all(is_empty);
+        let is_closed = !closers.iter().all(is_empty) && !arguments.nested;
         let ends = ends_of_turn(spec).into_iter().filter(|end| is_closed && is_tag(end));
         closers.extend(ends.map(|end| sequence(vec![recovery(end), Expr::Action(Action::EndCallIncomplete)])));
     }

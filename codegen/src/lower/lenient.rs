@@ -201,5 +201,10 @@ pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {
     let after_token = || tokens.iter().map(|token| Expr::Sequence(vec![part(token), word()]));
     let after_blank = std::iter::once(own.clone()).chain(after_token()).chain([word()]);
     let blank = Expr::Sequence(vec![part(" "), Expr::Choice(after_blank.collect())]);
-    Expr::Choice(std::iter::once(own.clone()).chain(after_token()).chain([blank]).collect())
+    // The token may follow the channel without a blank.
+    let channels = header.calls.iter().filter(|_| !tokens.is_empty()).map(|name| {
+        let channel = part(&[header.channel.as_str(), name].concat());
+        Expr::Sequence(vec![channel, Expr::Choice(after_token().collect())])
+    });
+    Expr::Choice(std::iter::once(own.clone()).chain(after_token()).chain([blank]).chain(channels).collect())
 }

@@ -68,8 +68,8 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let more = sequence(vec![end_call(), speculate(), symbol(",", Role::Inner), object.clone()]).repeated();
     let open = symbol("[", Role::Inner).optional();
     let body = sequence(vec![open, object, more, closing(), stray::end_of_call(spec, end)]);
-    let body = match &start {
-        Expr::Literal(opener) if is_tag(&start) => lenient::again(opener, body),
+    let body = match sequence(vec![start.clone()]) {
+        Expr::Literal(opener) if is_tag(&start) => lenient::again(&opener, body),
         _ => body,
     };
     let first = sequence(vec![speculate(), section, start.clone(), body.clone()]);

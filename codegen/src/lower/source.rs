@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
-use unjinja_runtime::abi_3::is_special_token;
 use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText};
 
 /// A spec, and what lowering adds to it.
@@ -96,10 +95,8 @@ fn headers(parts: &Header) -> Vec<(MarkerKey, String)> {
         }
     };
     let starts = [parts.start.as_str(), ""];
-    // A special token needs no blank before it.
-    let alone = parts.types.iter().map(|name| name.trim()).filter(|name| is_special_token(name.as_bytes()));
-    let types = parts.types.iter().map(|name| format!(" {}", name.trim())).chain(alone.map(str::to_owned));
-    let types: Vec<String> = std::iter::once(String::new()).chain(types).collect();
+    let types: Vec<String> =
+        std::iter::once(String::new()).chain(parts.types.iter().map(|name| format!(" {}", name.trim()))).collect();
     let (channel, end) = (parts.channel.as_str(), parts.end.as_str());
     for start in starts {
         for name in &parts.reasoning {

@@ -197,6 +197,9 @@ impl<'a> Judge<'a> {
             ToolFormat::JsonNative | ToolFormat::TagWithJson => !self.model.spec.tools.uses_python_dicts,
             _ => false,
         };
+        // A model may write a Python dict in place of JSON.
+        let begins_dict = |part: &[u8]| part.starts_with(b"{'") || part.starts_with(b"{ '");
+        let is_json = is_json && !(from..self.text.len()).any(|at| begins_dict(&self.text[at..]));
         // A name may contain escapes. Arguments that the model wrote as JSON occur as they are, or inside a string.
         let mut least = Some(find(name).unwrap_or(from));
         if is_json && !arguments.is_empty() && arguments != b"{}" {

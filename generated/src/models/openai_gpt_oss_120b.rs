@@ -72,22 +72,25 @@ const CALL_ID: StateId = StateId(13);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(15);
+const AFTER_FUNCTION_NAME_SUFFIX_2: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(16);
+const AFTER_ARGUMENTS: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(17);
+const AFTER_PER_CALL_END_3: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_4: StateId = StateId(18);
 
 /// Answer text.
-const CONTENT_3: StateId = StateId(18);
+const CONTENT_3: StateId = StateId(19);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(19);
+const UNPARSED_3: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_7: StateId = StateId(20);
+const AFTER_PER_CALL_END_7: StateId = StateId(21);
 const MARKER_CALL: Marker = Marker::new("<|call|>")
     .at_end(const {
         &[
@@ -120,9 +123,6 @@ const MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE: Marker = Mark
 const MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>final json<|message|>",
 );
-const MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
-    "<|start|>assistant<|channel|>final<|constrain|>json<|message|>",
-);
 const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>commentary<|message|>",
 );
@@ -132,20 +132,11 @@ const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE: Marker =
 const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>commentary json<|message|>",
 );
-const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
-    "<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>",
-);
 const MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>final <|constrain|>json<|message|>",
 );
-const MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
-    "<|channel|>final<|constrain|>json<|message|>",
-);
 const MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>commentary <|constrain|>json<|message|>",
-);
-const MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
-    "<|channel|>commentary<|constrain|>json<|message|>",
 );
 const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS: Marker = Marker::new(
     "<|start|>assistant<|channel|>commentary to=functions.",
@@ -160,9 +151,6 @@ const MARKER_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new("<|constrain|>json<|me
     .layout(" ", "");
 const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>analysis <|constrain|>json<|message|>",
-);
-const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE_B: Marker = Marker::new(
-    "<|channel|>analysis<|constrain|>json<|message|>",
 );
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
@@ -237,11 +225,23 @@ const TO_ARGUMENTS: Transition = Transition::new(
     const { &[Action::StartCall] },
     ARGUMENTS,
 );
+const TO_AFTER_FUNCTION_NAME_SUFFIX_2: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_2,
+    )
+    .recovery();
 const TO_ARGUMENTS_B: Transition = Transition::new(
     "tools.function.name_suffix",
     const { &[Action::StartOffered] },
     ARGUMENTS,
 );
+const TO_AFTER_FUNCTION_NAME_SUFFIX_2_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartOffered] },
+        AFTER_FUNCTION_NAME_SUFFIX_2,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -301,6 +301,12 @@ const TO_ARGUMENTS_C: Transition = Transition::new(
     &[],
     ARGUMENTS,
 );
+const TO_CALL_ID: Transition = Transition::new(
+        "tools.function.name_suffix",
+        &[],
+        CALL_ID,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -356,7 +362,7 @@ const TO_CALL_NAME_7_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -373,18 +379,14 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|end_of_text|>"),
@@ -407,7 +409,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -423,18 +425,14 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
@@ -491,7 +489,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|call|>`; searched for by `=` at offset 2 and `<` (memchr2).
+/// The markers of this state: `to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|call|>`; searched for by `=` at offset 2 and `<` (memchr2).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("to=functions.").peek(),
@@ -502,25 +500,17 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>final <|constrain|>json<|message|>")
             .peek(),
         Marker::new("<|start|>assistant<|channel|>final json<|message|>").peek(),
-        Marker::new("<|start|>assistant<|channel|>final<|constrain|>json<|message|>")
-            .peek(),
         Marker::new("<|start|>assistant<|channel|>commentary<|message|>").peek(),
         Marker::new(
                 "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
             )
             .peek(),
         Marker::new("<|start|>assistant<|channel|>commentary json<|message|>").peek(),
-        Marker::new(
-                "<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>",
-            )
-            .peek(),
         Marker::new("<|channel|>final <|constrain|>json<|message|>").peek(),
         Marker::new("<|channel|>final json<|message|>").peek(),
-        Marker::new("<|channel|>final<|constrain|>json<|message|>").peek(),
         Marker::new("<|channel|>commentary<|message|>").peek(),
         Marker::new("<|channel|>commentary <|constrain|>json<|message|>").peek(),
         Marker::new("<|channel|>commentary json<|message|>").peek(),
-        Marker::new("<|channel|>commentary<|constrain|>json<|message|>").peek(),
         Marker::new("<|call|>"),
     ]
 });
@@ -530,7 +520,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -548,18 +538,14 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -592,7 +578,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -608,18 +594,14 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
@@ -644,7 +626,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>analysis<|constrain|>json<|message|>`, `<|constrain|>`, ` `; compared with the text at the current position.
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`, ` `, `<|channel|>commentary`, `<|channel|>analysis`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|channel|>commentary json<|message|>"),
@@ -656,14 +638,14 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
         Marker::new("json<|message|>").layout(" ", ""),
         Marker::new("<|channel|>analysis json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
-        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|constrain|>"),
         Marker::new(" "),
+        Marker::new("<|channel|>commentary"),
+        Marker::new("<|channel|>analysis"),
     ]
 });
 
-/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>analysis<|constrain|>json<|message|>`, `<|constrain|>`, ` `; compared with the text at the current position.
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`, ` `, `<|channel|>commentary`, `<|channel|>analysis`; compared with the text at the current position.
 static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|channel|>commentary json<|message|>"),
@@ -675,14 +657,14 @@ static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
         Marker::new("json<|message|>").layout(" ", ""),
         Marker::new("<|channel|>analysis json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
-        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|constrain|>"),
         Marker::new(" "),
+        Marker::new("<|channel|>commentary"),
+        Marker::new("<|channel|>analysis"),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -712,18 +694,14 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|end_of_text|>"),
@@ -738,7 +716,7 @@ static CALL_ID_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|message|>")]
 });
 
-/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>analysis<|constrain|>json<|message|>`, `<|constrain|>`; compared with the text at the current position.
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|channel|>commentary json<|message|>"),
@@ -750,13 +728,16 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
         Marker::new("json<|message|>").layout(" ", ""),
         Marker::new("<|channel|>analysis json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
-        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|constrain|>"),
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|constrain|>`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>")]
+});
+
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -787,18 +768,14 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|end_of_text|>"),
@@ -809,7 +786,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -840,18 +817,14 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -860,7 +833,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -878,18 +851,14 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -911,7 +880,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_3_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CALL,
@@ -928,18 +897,14 @@ static CONTENT_3_MARKERS: Markers = Markers::new(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
@@ -964,7 +929,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>final<|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>final<|constrain|>json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|channel|>commentary<|constrain|>json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CALL,
@@ -995,18 +960,14 @@ static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
         MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>final json<|message|>"),
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE_B,
         Marker::new("<|return|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -1077,10 +1038,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_UNPARSED_2,
@@ -1120,10 +1077,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3,
                             TO_START_2,
                             TO_START_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
@@ -1230,10 +1183,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_B,
                             TO_AFTER_PER_CALL_START_B,
                             TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
                             Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
@@ -1276,10 +1225,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_START_2,
                             TO_START_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
@@ -1356,10 +1301,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT_B,
@@ -1400,8 +1341,6 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENTS,
                             TO_ARGUMENTS,
                             TO_ARGUMENTS,
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartCall] },
@@ -1414,6 +1353,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_2,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_2,
                         ]
                     },
                 ),
@@ -1431,8 +1372,6 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENTS_B,
                             TO_ARGUMENTS_B,
                             TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartOffered] },
@@ -1445,6 +1384,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_2_B,
                         ]
                     },
                 ),
@@ -1476,10 +1417,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_START_2_B,
                             TO_START_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
@@ -1526,14 +1463,13 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENTS_C,
                             TO_ARGUMENTS_C,
                             TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            Transition::new("tools.function.name_suffix", &[], CALL_ID)
-                                .recovery(),
+                            TO_CALL_ID,
                         ]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_ID)),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_2", None)
+                .markers(&AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS, const { &[TO_CALL_ID] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
                     &AFTER_ARGUMENTS_MARKERS,
@@ -1563,10 +1499,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_START_2_B,
                             TO_START_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
@@ -1646,10 +1578,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1676,10 +1604,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
@@ -1735,10 +1659,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_START_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
-                            TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
@@ -1830,10 +1750,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1856,7 +1772,7 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "to=functions." call | "<|start|>assistant to=functions." call | "<|start|>assistant<|channel|>commentary to=functions." call | "<|start|>assistant<|channel|>analysis to=functions." call | "<|channel|>commentary to=functions." call | "<|channel|>analysis to=functions." call
-call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|constrain|>json<|message|>" arguments
+call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis json<|message|>" arguments
 layout ::= [\t\n\r ]{0,20}
 arguments ::= layout object more
 object ::= "{" ws (member ("," ws member)*)? "}"
@@ -1958,21 +1874,21 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 26 | 27) => Flow::Go(CONTENT),
+                    Found::Marker(7 | 22 | 23) => Flow::Go(CONTENT),
                     Found::Marker(8 | 9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=25) => Flow::Go(CONTENT_2),
-                    Found::Marker(28..=31) => {
+                    Found::Marker(10..=21) => Flow::Go(CONTENT_2),
+                    Found::Marker(24..=27) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(32..=37) => {
+                    Found::Marker(28..=33) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(38..=44) => {
+                    Found::Marker(34..=40) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -1988,27 +1904,27 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=24) => Flow::Go(CONTENT_2),
-                    Found::Marker(25 | 26) => Flow::Go(CONTENT),
-                    Found::Marker(27 | 28) => {
+                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
+                    Found::Marker(21 | 22) => Flow::Go(CONTENT),
+                    Found::Marker(23 | 24) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(29..=32) => {
+                    Found::Marker(25..=28) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(33) => {
+                    Found::Marker(29) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(34..=39) => {
+                    Found::Marker(30..=35) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(40..=46) => {
+                    Found::Marker(36..=42) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2046,7 +1962,7 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0..=19) => {
+                    Found::Marker(0..=15) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -2066,21 +1982,21 @@ impl Machine for Parser {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
                     Found::Marker(7) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(8 | 27) => Flow::Go(CONTENT),
+                    Found::Marker(8 | 23) => Flow::Go(CONTENT),
                     Found::Marker(9 | 10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=26) => Flow::Go(CONTENT_2),
-                    Found::Marker(28..=31) => {
+                    Found::Marker(11..=22) => Flow::Go(CONTENT_2),
+                    Found::Marker(24..=27) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(32..=37) => {
+                    Found::Marker(28..=33) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(38..=44) => {
+                    Found::Marker(34..=40) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2109,27 +2025,27 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=24) => Flow::Go(CONTENT_2),
-                    Found::Marker(25 | 26) => Flow::Go(CONTENT),
-                    Found::Marker(27 | 28) => {
+                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
+                    Found::Marker(21 | 22) => Flow::Go(CONTENT),
+                    Found::Marker(23 | 24) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(29..=32) => {
+                    Found::Marker(25..=28) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(33) => {
+                    Found::Marker(29) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(34..=38) => {
+                    Found::Marker(30..=34) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(39..=45) => {
+                    Found::Marker(35..=41) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2145,17 +2061,21 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0..=8) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
                         io.start_call();
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2163,23 +2083,29 @@ impl Machine for Parser {
             }
             CALL_NAME_7 => {
                 match io.name(&CALL_NAME_7_MARKERS) {
-                    Found::Marker(0..=10) => {
+                    Found::Marker(0..=8) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(11 | 12) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2211,7 +2137,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(20 | 39) => {
+                    Found::Marker(20 | 35) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -2222,18 +2148,18 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(23..=38) => {
+                    Found::Marker(23..=34) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(40) => {
+                    Found::Marker(36) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(41..=44) => {
+                    Found::Marker(37..=40) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2253,10 +2179,17 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=10) => Flow::Go(ARGUMENTS),
-                    Found::Marker(11) => Flow::Go(CALL_ID),
+                    Found::Marker(0..=8) => Flow::Go(ARGUMENTS),
+                    Found::Marker(9) => Flow::Go(CALL_ID),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_ID),
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX_2 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_ARGUMENTS => {
@@ -2285,7 +2218,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(21 | 40) => {
+                    Found::Marker(21 | 36) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -2296,24 +2229,24 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24..=39) => {
+                    Found::Marker(24..=35) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(41) => {
+                    Found::Marker(37) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(42..=45) => {
+                    Found::Marker(38..=41) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(46) => {
+                    Found::Marker(42) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2348,7 +2281,7 @@ impl Machine for Parser {
                         Flow::Go(CALL_NAME_7)
                     }
                     Found::Marker(20) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(21 | 40) => {
+                    Found::Marker(21 | 36) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -2357,11 +2290,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24..=39) => {
+                    Found::Marker(24..=35) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(41..=44) => {
+                    Found::Marker(37..=40) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2384,7 +2317,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_3)
                     }
                     Found::Marker(7) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(8 | 27) => {
+                    Found::Marker(8 | 23) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -2393,21 +2326,21 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=26) => {
+                    Found::Marker(11..=22) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(28..=31) => {
+                    Found::Marker(24..=27) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(32..=37) => {
+                    Found::Marker(28..=33) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(38..=44) => {
+                    Found::Marker(34..=40) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
@@ -2431,17 +2364,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=25) => Flow::Go(CONTENT_2),
-                    Found::Marker(26 | 27) => Flow::Go(CONTENT),
-                    Found::Marker(28 | 29) => {
+                    Found::Marker(10..=21) => Flow::Go(CONTENT_2),
+                    Found::Marker(22 | 23) => Flow::Go(CONTENT),
+                    Found::Marker(24 | 25) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(26..=30) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(35..=41) => {
+                    Found::Marker(31..=37) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2478,7 +2411,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(21 | 40) => {
+                    Found::Marker(21 | 36) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -2487,11 +2420,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24..=39) => {
+                    Found::Marker(24..=35) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(41..=44) => {
+                    Found::Marker(37..=40) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)

@@ -53,26 +53,29 @@ const AFTER_PER_CALL_START_2: StateId = StateId(7);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(8);
 
+/// Only markers may come here.
+const AFTER_PER_CALL_START_3: StateId = StateId(9);
+
 /// A call, as one object.
-const CALL: StateId = StateId(9);
+const CALL: StateId = StateId(10);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(10);
+const CALL_2: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(11);
+const AFTER_CALL: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(12);
+const AFTER_PER_CALL_END_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(13);
+const AFTER_PER_CALL_END_4: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_TOOLS_4: StateId = StateId(14);
+const AFTER_TOOLS_4: StateId = StateId(15);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(15);
+const CONTENT_2: StateId = StateId(16);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -242,14 +245,29 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_call>`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("["),
+        Marker::new("<tool_call>").layout("", "\n"),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `[`, `<tool_call>`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`; compared with the text at the current position.
@@ -564,6 +582,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -575,6 +599,24 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_END_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -916,7 +958,8 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -924,6 +967,18 @@ impl Machine for Parser {
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
