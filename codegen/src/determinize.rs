@@ -380,8 +380,9 @@ impl Builder {
         for (_, index, to) in &closure.literals {
             let next = &self.graph.literals[*index];
             let (core, Literal { before, origin, .. }) = (next.up_to_name(), next);
-            // What no template writes there confirms only what no template writes either.
-            if *origin == Origin::Recovery && literal.origin == Origin::Canonical {
+            // What no template writes there confirms only a tolerated opener.
+            let opens = literal.origin == Origin::Recovery && literal.role == Role::CallOpen;
+            if *origin == Origin::Recovery && !opens {
                 continue;
             }
             let known = names.len();

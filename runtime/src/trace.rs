@@ -58,6 +58,10 @@ impl Interpreter {
         if over {
             let rest = hole_of(inner.program(), last).map_or(Taken::Syntax(""), taken_for);
             log.mark(log.covered()..end, rest, log.call);
+            if let Some(tail) = log.tail {
+                log.rewind(tail);
+                log.mark(tail..end, Taken::Unparsed, None);
+            }
         } else {
             log.rewind(settled);
             log.mark(settled..end, Taken::Held, None);

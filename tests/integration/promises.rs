@@ -7,7 +7,6 @@ use unjinja::abi_3::is_special_token;
 use unjinja::testing::Case;
 use unjinja::{Diagnostic, DiagnosticKind, Event, Message, Options, Stream, Tools};
 use unjinja_app::{args_marker, qwen3, section_tags, xml_parameters};
-use unjinja_spec::ToolFormat;
 
 /// What one push reports, as text.
 fn push<M: Machine>(stream: &mut Stream<M>, text: &str) -> Vec<String> {

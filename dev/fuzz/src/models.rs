@@ -39,7 +39,10 @@ pub fn chosen(number: usize) -> &'static Model {
 #[expect(clippy::expect_used, reason = "without models there is nothing to fuzz")]
 static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
     let committed = unjinja_build::specs_in(root().join("generated/specs")).expect("the committed specs");
-    let own = Templates::new(root().join("templates")).specs().expect("the specs of our own templates");
+    let own = Templates::new(root().join("templates"))
+        .without_known_formats()
+        .specs()
+        .expect("the specs of our own templates");
     let specs = own.into_iter().chain(committed.into_iter().map(|(_, loaded)| loaded.spec));
     let parsers = unjinja_app::all();
     specs

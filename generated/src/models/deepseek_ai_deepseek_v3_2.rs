@@ -790,22 +790,10 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .followed_by(const {
                 &[
                     text("<｜DSML｜invoke name=\""),
-                    text("<｜DSML｜invoke=\""),
-                    text("<｜DSML｜invoke="),
                     text("</｜DSML｜function_calls>"),
-                    text("</｜DSML｜parameter>"),
-                    text("</｜DSML｜invoke>"),
                     text("<think>"),
-                    text("<｜DSML｜parameter name=\""),
-                    text("<｜Assistant｜>"),
-                    text("<｜end▁of▁sentence｜>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                    text("<｜User｜>"),
                     text("<｜DSML｜function_calls>"),
-                    text("</s>"),
-                    text("<eos>"),
+                    text("<｜end▁of▁sentence｜>"),
                 ]
             })
             .peek(),

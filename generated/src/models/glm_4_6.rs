@@ -108,25 +108,7 @@ const AFTER_CALL: StateId = StateId(25);
 const AFTER_TOOLS_3: StateId = StateId(26);
 const MARKER_THINK: Marker = Marker::new("<think>").layout("\n", "").unmentioned();
 const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
-    .followed_by(const {
-        &[
-            text("<tool_call>"),
-            text("</arg_value>"),
-            text("</tool_call>"),
-            text("</think>"),
-            text("<think>"),
-            text("<|assistant|>"),
-            text("<|observation|>"),
-            text("<|system|>"),
-            text("<|end_of_text|>"),
-            text("<|endoftext|>"),
-            text("<|eot_id|>"),
-            text("<|user|>"),
-            text("```"),
-            text("</s>"),
-            text("<eos>"),
-        ]
-    })
+    .followed_by(const { &[text("<tool_call>"), text("<think>")] })
     .peek();
 const MARKER_ARG_KEY: Marker = Marker::new("<arg_key>")
     .layout("\n", "")

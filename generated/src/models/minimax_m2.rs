@@ -652,21 +652,10 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .followed_by(const {
                 &[
                     text("<invoke name=\""),
-                    text("<invoke=\""),
-                    text("<invoke="),
                     text("</minimax:tool_call>"),
-                    text("</parameter>"),
-                    text("</invoke>"),
-                    text("</think>"),
                     text("<think>"),
-                    text("<|end_of_text|>"),
-                    text("<|endoftext|>"),
-                    text("<|eot_id|>"),
-                    text("```"),
                     text("<minimax:tool_call>"),
                     text("[e~["),
-                    text("</s>"),
-                    text("<eos>"),
                 ]
             })
             .peek(),

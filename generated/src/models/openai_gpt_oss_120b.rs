@@ -47,70 +47,47 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
-/// Only markers may come here.
-const AFTER_TURN_END_3: StateId = StateId(7);
-
 /// Answer text.
-const CONTENT_2: StateId = StateId(8);
+const CONTENT_2: StateId = StateId(7);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(9);
+const UNPARSED_2: StateId = StateId(8);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(10);
+const CALL_NAME: StateId = StateId(9);
 
 /// The name of the called function.
-const CALL_NAME_7: StateId = StateId(11);
+const CALL_NAME_7: StateId = StateId(10);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(12);
+const ARGUMENTS: StateId = StateId(11);
 
 /// The id of the call.
-const CALL_ID: StateId = StateId(13);
+const CALL_ID: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_2: StateId = StateId(15);
+const AFTER_FUNCTION_NAME_SUFFIX_2: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(16);
+const AFTER_ARGUMENTS: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(17);
+const AFTER_PER_CALL_END_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(18);
+const AFTER_PER_CALL_END_4: StateId = StateId(17);
 
 /// Answer text.
-const CONTENT_3: StateId = StateId(19);
+const CONTENT_3: StateId = StateId(18);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(20);
+const UNPARSED_3: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_7: StateId = StateId(21);
-const MARKER_CALL: Marker = Marker::new("<|call|>")
-    .at_end(const {
-        &[
-            text("</s>"),
-            text("<eos>"),
-            text("<|end_of_text|>"),
-            text("<|endoftext|>"),
-            text("<|eot_id|>"),
-        ]
-    });
-const MARKER_RETURN: Marker = Marker::new("<|return|>")
-    .at_end(const {
-        &[
-            text("</s>"),
-            text("<eos>"),
-            text("<|end_of_text|>"),
-            text("<|endoftext|>"),
-            text("<|eot_id|>"),
-        ]
-    });
+const AFTER_PER_CALL_END_7: StateId = StateId(20);
 const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>analysis<|message|>",
 );
@@ -152,11 +129,7 @@ const MARKER_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new("<|constrain|>json<|me
 const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>analysis <|constrain|>json<|message|>",
 );
-const TO_AFTER_TURN_END_3: Transition = Transition::new(
-        "turn.end",
-        &[],
-        AFTER_TURN_END_3,
-    )
+const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_START_2: Transition = Transition::new(
     "reasoning.start",
@@ -242,15 +215,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_2_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX_2,
     )
     .recovery();
-const TO_AFTER_TURN_END: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCall, Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
-        AFTER_TURN_END_3,
+        AFTER_TURN_END,
     )
     .recovery();
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
@@ -307,15 +275,10 @@ const TO_CALL_ID: Transition = Transition::new(
         CALL_ID,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_3_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
-        AFTER_TURN_END_3,
+        AFTER_TURN_END,
     )
     .recovery();
 const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
@@ -362,11 +325,9 @@ const TO_CALL_NAME_7_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -409,11 +370,9 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -458,11 +417,9 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -520,11 +477,9 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -567,22 +522,9 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
-static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-    ]
-});
-
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -664,11 +606,9 @@ static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -737,11 +677,9 @@ static AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|constrain|>")]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -786,11 +724,9 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -833,11 +769,9 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -880,11 +814,9 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_3_MARKERS: Markers = Markers::new(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -929,11 +861,9 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `<|call|>`, `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
     &[
-        MARKER_CALL,
-        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -1015,13 +945,11 @@ pub static PROGRAM: Program = Program {
                     &START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -1068,13 +996,11 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_START_2,
                             TO_START_2,
                             TO_CONTENT_2,
@@ -1120,13 +1046,11 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -1209,13 +1133,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -1260,33 +1182,17 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None)
-                .markers(
-                    &AFTER_TURN_END_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("AFTER_TURN_END_3", None).end(&[]),
+            State::new("AFTER_TURN_END", None).end(&[]),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_START_2,
                             TO_START_2,
                             TO_CONTENT_2,
@@ -1394,13 +1300,11 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_END_3,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1475,13 +1379,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_END_3,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1542,13 +1444,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1593,13 +1493,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_4_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_END_4,
                             TO_CONTENT_F,
                             TO_START_2_C,
@@ -1644,13 +1542,11 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_3_MARKERS,
                     const {
                         &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
-                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -1710,13 +1606,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_7_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
@@ -1792,10 +1686,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout ("<|call|>" | "<|return|>") more-2 | layout "<|call|>" more-3 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout ("<|end|>" | "<|return|>") end | layout
-more-2 ::= layout
-more-3 ::= layout ("<|call|>" | "<|return|>") more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout ("<|end|>" | "<|return|>") end | layout
-end ::= layout ("<|call|>" | "<|return|>") more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout
+more ::= layout "<|call|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout ("<|end|>" | "<|return|>") end | layout
+more-2 ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout ("<|end|>" | "<|return|>") end | layout
+end ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -1872,17 +1765,51 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 22 | 23) => Flow::Go(CONTENT),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5 | 20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(6 | 7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=21) => Flow::Go(CONTENT_2),
-                    Found::Marker(24..=27) => {
+                    Found::Marker(8..=19) => Flow::Go(CONTENT_2),
+                    Found::Marker(22..=25) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(26..=31) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(32..=38) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CONTENT),
+                }
+            }
+            CONTENT => {
+                match io.text(Channel::Content, &CONTENT_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5 | 6) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(7..=18) => Flow::Go(CONTENT_2),
+                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
+                    Found::Marker(21 | 22) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23..=26) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(27) => {
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_3)
                     }
                     Found::Marker(28..=33) => {
                         io.speculate(CONTENT);
@@ -1893,64 +1820,27 @@ impl Machine for Parser {
                         Flow::Go(CALL_NAME_7)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CONTENT),
-                }
-            }
-            CONTENT => {
-                match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 8) => {
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(21 | 22) => Flow::Go(CONTENT),
-                    Found::Marker(23 | 24) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(25..=28) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(29) => {
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(30..=35) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(36..=42) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_7)
-                    }
-                    Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5 | 6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(7..=10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(11..=15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(18..=24) => {
+                    Found::Marker(16..=22) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1979,24 +1869,23 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(8 | 23) => Flow::Go(CONTENT),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(6 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(7 | 8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=22) => Flow::Go(CONTENT_2),
-                    Found::Marker(24..=27) => {
+                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
+                    Found::Marker(22..=25) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(28..=33) => {
+                    Found::Marker(26..=31) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(34..=40) => {
+                    Found::Marker(32..=38) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2005,13 +1894,6 @@ impl Machine for Parser {
                 }
             }
             AFTER_TURN_END => {
-                match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_TURN_END_3 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2019,33 +1901,32 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5 | 6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(21 | 22) => Flow::Go(CONTENT),
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(7..=18) => Flow::Go(CONTENT_2),
+                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
+                    Found::Marker(21 | 22) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(23..=26) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(27) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(28..=32) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(35..=41) => {
+                    Found::Marker(33..=39) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2113,53 +1994,48 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7) => {
+                    Found::Marker(5) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8..=12) => {
+                    Found::Marker(6..=10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(11..=17) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(20 | 35) => {
+                    Found::Marker(18 | 33) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(23..=34) => {
+                    Found::Marker(21..=32) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(36) => {
+                    Found::Marker(34) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(37..=40) => {
+                    Found::Marker(35..=38) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2194,59 +2070,54 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7) => {
+                    Found::Marker(5) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(6..=11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14..=20) => {
+                    Found::Marker(12..=18) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(21 | 36) => {
+                    Found::Marker(19 | 34) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24..=35) => {
+                    Found::Marker(22..=33) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(37) => {
+                    Found::Marker(35) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(38..=41) => {
+                    Found::Marker(36..=39) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(42) => {
+                    Found::Marker(40) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2264,37 +2135,33 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_3 => {
                 match io.expect(&AFTER_PER_CALL_END_3_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(5..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(11..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(20) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(21 | 36) => {
+                    Found::Marker(18) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(19 | 34) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(20 | 21) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24..=35) => {
+                    Found::Marker(22..=33) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(37..=40) => {
+                    Found::Marker(35..=38) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2308,39 +2175,35 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_4 => {
                 match io.expect(&AFTER_PER_CALL_END_4_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(8 | 23) => {
+                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(6 | 21) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=22) => {
+                    Found::Marker(9..=20) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(24..=27) => {
+                    Found::Marker(22..=25) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(28..=33) => {
+                    Found::Marker(26..=31) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(34..=40) => {
+                    Found::Marker(32..=38) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
@@ -2354,27 +2217,26 @@ impl Machine for Parser {
             }
             CONTENT_3 => {
                 match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(6 | 7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=21) => Flow::Go(CONTENT_2),
-                    Found::Marker(22 | 23) => Flow::Go(CONTENT),
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(8..=19) => Flow::Go(CONTENT_2),
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(22 | 23) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26..=30) => {
+                    Found::Marker(24..=28) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(31..=37) => {
+                    Found::Marker(29..=35) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2394,37 +2256,33 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_7 => {
                 match io.expect(&AFTER_PER_CALL_END_7_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_END_3),
-                    Found::Marker(8..=13) => {
+                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_3),
+                    Found::Marker(6..=11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14..=20) => {
+                    Found::Marker(12..=18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(21 | 36) => {
+                    Found::Marker(19 | 34) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(20 | 21) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24..=35) => {
+                    Found::Marker(22..=33) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(37..=40) => {
+                    Found::Marker(35..=38) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2447,7 +2305,6 @@ impl Machine for Parser {
             | REASONING
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
-            | AFTER_TURN_END_3
             | CONTENT_2
             | UNPARSED_2
             | CONTENT_3 => true,

@@ -127,55 +127,15 @@ const MARKER_FUNCTION: Marker = Marker::new("</function>")
             text("</tool_call>"),
             text("<tool_call>"),
             text("<function="),
-            text("<function=\""),
-            text("<function name=\""),
-            text("</parameter>"),
-            text("</function>"),
-            text("</think>"),
             text("<think>"),
-            text("<|im_start|>assistant"),
-            text("<|image_pad|>"),
-            text("<|video_pad|>"),
-            text("<|vision_end|>"),
-            text("<|vision_start|>"),
             text("<|im_end|>"),
-            text("<|end_of_text|>"),
-            text("<|endoftext|>"),
-            text("<|eot_id|>"),
-            text("<|im_start|>user"),
-            text("```"),
-            text("</s>"),
-            text("<eos>"),
         ]
     })
     .peek();
 const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
     .layout("\n", "")
     .followed_by(const {
-        &[
-            text("<tool_call>"),
-            text("<function="),
-            text("<function=\""),
-            text("<function name=\""),
-            text("</parameter>"),
-            text("</function>"),
-            text("</tool_call>"),
-            text("</think>"),
-            text("<think>"),
-            text("<|im_start|>assistant"),
-            text("<|image_pad|>"),
-            text("<|video_pad|>"),
-            text("<|vision_end|>"),
-            text("<|vision_start|>"),
-            text("<|im_end|>"),
-            text("<|end_of_text|>"),
-            text("<|endoftext|>"),
-            text("<|eot_id|>"),
-            text("<|im_start|>user"),
-            text("```"),
-            text("</s>"),
-            text("<eos>"),
-        ]
+        &[text("<tool_call>"), text("<function="), text("<think>"), text("<|im_end|>")]
     })
     .peek();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(

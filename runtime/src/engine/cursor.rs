@@ -276,9 +276,7 @@ impl Cursor {
             Some(text) => text.get(start..at).map(str::trim_ascii),
             None => std::str::from_utf8(name).ok(),
         };
-        // Punctuation alone names nothing.
-        let is_name = name.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80);
-        if !is_name || captured.is_none() {
+        if name.is_empty() || captured.is_none() {
             return (self.no_name(at), None);
         }
         self.capture.set(name);

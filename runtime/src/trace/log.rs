@@ -130,6 +130,8 @@ pub(super) struct Log {
     pub(super) passed: Option<Range<usize>>,
     /// Bytes that are not UTF-8 follow them. They are arguments, too.
     pub(super) replaced: bool,
+    /// Where broken markup begins that goes to the end of the text.
+    pub(super) tail: Option<usize>,
 }
 
 impl Log {
@@ -157,6 +159,10 @@ impl Log {
 
     /// Notes which bytes of the text are arguments, if an event passes on a piece of the text itself.
     pub(super) fn note(&mut self, event: &Event<'_>) {
+        if let Event::Unparsed(text) = event {
+            let start = text.as_ptr().addr().checked_sub(self.text.start);
+            self.tail = start.filter(|start| start + text.len() == self.text.len()).or(self.tail);
+        }
         let Event::ToolCallArguments { json, .. } = event else { return };
         let start = json.as_ptr().addr().checked_sub(self.text.start);
         match start.map(|start| start..start + json.len()) {

@@ -43,7 +43,7 @@ pub fn models() -> Result<Vec<Model>, Failure> {
 
 /// The specs of our own templates that make a parser.
 pub fn own_models() -> Result<Vec<Model>, Failure> {
-    let specs = Templates::new(root().join("templates")).specs()?;
+    let specs = Templates::new(root().join("templates")).without_known_formats().specs()?;
     let supported = specs.into_iter().filter(|spec| spec.status.makes_parser());
     supported.map(|spec| Ok(Model { parser: interpreter(&spec)?, spec })).collect()
 }

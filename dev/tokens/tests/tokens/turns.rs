@@ -50,7 +50,9 @@ fn turn_text(turn: &RenderedTurn) -> unjinja::Chunk<'_> {
 pub fn own() -> Result<Vec<Model>, Failure> {
     let folder = root().join("templates");
     let mut models = Vec::new();
-    for spec in Templates::new(&folder).specs()?.into_iter().filter(|spec| spec.status.makes_parser()) {
+    for spec in
+        Templates::new(&folder).without_known_formats().specs()?.into_iter().filter(|spec| spec.status.makes_parser())
+    {
         let file = &spec.template.file;
         let template = Template::parse(file, &fs::read_to_string(folder.join(file))?)?;
         let turns = verify(&template, &spec, TURNS, SEED).turns.into_iter().map(|turn| {
