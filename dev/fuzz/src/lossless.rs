@@ -175,7 +175,10 @@ impl<'a> Judge<'a> {
     /// How much of a part may be inside the text of the call before it: members of the call's object that the format does
     /// not know are reported after the call.
     fn text_inside(&self, call: &[u8], part: usize) -> usize {
-        let is_object = matches!(self.model.spec.tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson);
+        // A model may write an object in place of tags.
+        let is_object = matches!(self.model.spec.tools.format, ToolFormat::JsonNative | ToolFormat::TagWithJson)
+            || call.trim_ascii_start().starts_with(b"{")
+            || call.windows(2).any(|pair| pair == b"{\"");
         let Some(ReportedPart::Text(text)) = self.parts.get(part).filter(|_| is_object) else { return 0 };
         let mut rest = call.iter();
         text.iter().take_while(|byte| rest.any(|other| other == *byte)).count()
