@@ -145,8 +145,9 @@ impl Cursor {
         let longest = markers.list().iter().map(|marker| marker.core.len()).max().unwrap_or_default();
         let start = from.max(bytes.len().saturating_sub(longest));
         let cut = |at: &usize| {
-            let fits = |marker: &&Marker| self.search.context.fits(marker, bytes, *at);
-            cut_markers(&bytes[*at..], markers).filter(fits).map(|marker| &*marker.before).collect::<Vec<_>>()
+            let (rest, context) = (&bytes[*at..], &self.search.context);
+            let fits = |marker: &&Marker| context.fits(marker, bytes, *at) && context.has_tokens(rest, *at);
+            cut_markers(rest, markers).filter(fits).map(|marker| &*marker.before).collect::<Vec<_>>()
         };
         let tails = (start..bytes.len()).filter(|at| matches!(bytes[*at], b'<' | b'[' | b']'));
         let Some((at, layouts)) = tails.map(|at| (at, cut(&at))).find(|(_, layouts)| !layouts.is_empty()) else {
@@ -164,7 +165,9 @@ impl Cursor {
 
     /// Whether the output ends here with the beginning of one of `markers`, which must come next, and white space before it.
     pub(super) fn ends_in_marker(&self, bytes: &[u8], markers: &Markers) -> bool {
-        cut_markers(bytes[self.pos..].trim_ascii_start(), markers).next().is_some()
+        let rest = bytes[self.pos..].trim_ascii_start();
+        let at = bytes.len() - rest.len();
+        cut_markers(rest, markers).next().is_some() && self.search.context.has_tokens(rest, at)
     }
 
     /// Finds out up to where no text comes before a marker, but white space.

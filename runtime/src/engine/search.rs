@@ -76,7 +76,7 @@ impl MarkerContext {
 
     /// Whether every special token in this core, which is at `at`, arrived as one.
     #[inline]
-    fn has_tokens(&self, core: &[u8], at: usize) -> bool {
+    pub(super) fn has_tokens(&self, core: &[u8], at: usize) -> bool {
         self.tokens.as_ref().is_none_or(|tokens| tokens.allow(core, at))
     }
 }
