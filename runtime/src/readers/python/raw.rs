@@ -76,7 +76,7 @@ impl Translator {
             b'<' => {
                 return match rest.first() {
                     None => Byte::Unknown,
-                    Some(next) if matches!(next, b'|' | b'/' | 0xef) => Byte::Last,
+                    Some(b'|' | b'/' | 0xef) => Byte::Last,
                     Some(_) => Byte::Text,
                 };
             }
