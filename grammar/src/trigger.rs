@@ -5,7 +5,7 @@
 //! be skipped. The group of the pattern is where the grammar begins.
 
 use unjinja_runtime::Trigger;
-use unjinja_runtime::abi_3::{Action, CallShape, Hole, Marker, Program, StateId};
+use unjinja_runtime::abi_3::{Action, CallShape, Hole, Marker, Origin, Program, StateId, Transition};
 
 use super::turn::Offered;
 use crate::small::{self, List, json_text};
@@ -69,10 +69,11 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     triggers
 }
 
-/// The markers of a state that may open a call, and the states after them.
+/// The markers of a state with which a template may open a call, and the states after them.
 fn openers(program: &Program, state: StateId) -> Vec<(&Marker, StateId)> {
     let Some(state) = program.state(state) else { return Vec::new() };
-    state.arrows().filter(|(_, step)| step.does(&Action::Speculate)).map(|(marker, step)| (marker, step.next)).list()
+    let opens = |step: &Transition| step.origin == Origin::Canonical && step.does(&Action::Speculate);
+    state.arrows().filter(|(_, step)| opens(step)).map(|(marker, step)| (marker, step.next)).list()
 }
 
 /// The shape of the call that is read in a state.

@@ -77,7 +77,9 @@ pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: 
     let after = |literal: Literal, rest: Expr| {
         let objects = objects(spec, call_end.clone());
         let calls = Expr::Choice(vec![rest, objects]);
-        sequence(vec![Expr::Literal(literal.clone()), again(&literal, calls)])
+        // A token without its words, twice, may be the one with them.
+        let calls = if literal.origin == Origin::Canonical { again(&literal, calls) } else { calls };
+        sequence(vec![Expr::Literal(literal), calls])
     };
     match opener {
         Expr::Choice(choices) => {
@@ -170,7 +172,7 @@ pub(super) fn other_recipients(spec: &Source<'_>) -> Vec<Expr> {
         return Vec::new();
     };
     let starts = [header.start.as_str(), ""];
-    let names = header.calls.iter().chain(&header.answers).map(String::as_str);
+    let names = header.calls.iter().map(String::as_str);
     let channels: Vec<String> = names.map(|name| [header.channel.as_str(), name].concat()).collect();
     let channels = || std::iter::once("").chain(channels.iter().map(String::as_str));
     let mut cores: Vec<String> = Vec::new();

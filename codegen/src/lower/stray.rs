@@ -82,7 +82,7 @@ pub(super) fn broken_call(spec: &Source<'_>) -> Expr {
     let keys = [MarkerKey::FunctionClose, MarkerKey::ArgumentsEnd, MarkerKey::CallEnd, MarkerKey::SectionEnd];
     let closers = tags(spec, &keys);
     let mut openers = openers(spec);
-    for key in [MarkerKey::ReasoningStart, MarkerKey::ContentStart] {
+    for key in [MarkerKey::ReasoningStart, MarkerKey::ContentStart, MarkerKey::CallStart] {
         for text in std::iter::once(spec.marker(key)).chain(spec.headers(key)) {
             let header = tolerated(key, MarkerText::new(text).core, Role::Broken);
             if is_special(&header) && openers.iter().all(|other| other.core != header.core) {

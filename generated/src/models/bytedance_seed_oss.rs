@@ -1695,9 +1695,7 @@ pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<function name=\""),
     Trigger::of_word("<seed:tool_call>"),
-    Trigger::of_word("<function=\""),
     Trigger::of_word("<function="),
 ];
 

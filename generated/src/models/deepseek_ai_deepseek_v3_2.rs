@@ -1934,8 +1934,6 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[
     Trigger::of_word("<｜DSML｜function_calls>"),
     Trigger::of_word("<｜DSML｜invoke name=\""),
-    Trigger::of_word("<｜DSML｜invoke=\""),
-    Trigger::of_word("<｜DSML｜invoke="),
 ];
 
 /// Special tokens that the detokenizer must keep as text.

@@ -166,11 +166,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `function call<|role_sep|>`; searched for by `<` and `f` (memchr2).
+/// The markers of this state: `<|message_sep|>`, `function call<|role_sep|>`, `<|message_sep|>\n\nfunction call<|role_sep|>`; searched for by `<` and `f` (memchr2).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<|message_sep|>").peek(),
         Marker::new("function call<|role_sep|>").peek(),
+        Marker::new("<|message_sep|>\n\nfunction call<|role_sep|>").peek(),
     ]
 });
 
@@ -363,7 +364,10 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("UNPARSED", Some(Hole::Text(Channel::Unparsed)))
-                .markers(&UNPARSED_MARKERS, const { &[TO_CONTENT, TO_CONTENT] }),
+                .markers(
+                    &UNPARSED_MARKERS,
+                    const { &[TO_CONTENT, TO_CONTENT, TO_CONTENT] },
+                ),
             State::new("AFTER_TURN_END", None)
                 .markers(
                     &AFTER_TURN_END_MARKERS,
@@ -621,7 +625,7 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=2) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }

@@ -62,62 +62,59 @@ const AFTER_PER_CALL_START_2: StateId = StateId(10);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(11);
 
-/// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(12);
-
 /// A call, as one object.
-const CALL: StateId = StateId(13);
+const CALL: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(14);
+const AFTER_PER_CALL_START_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(15);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(16);
+const ARGUMENT_NAME: StateId = StateId(15);
 
 /// The name of an argument.
-const ARGUMENT_NAME_2: StateId = StateId(17);
+const ARGUMENT_NAME_2: StateId = StateId(16);
 
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(18);
+const ARGUMENTS: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE: StateId = StateId(19);
+const AFTER_FUNCTION_CLOSE: StateId = StateId(18);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(20);
+const ARGUMENT_NAME_3: StateId = StateId(19);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(21);
+const ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(22);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(23);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_QUOTE: StateId = StateId(24);
+const AFTER_ARGUMENTS_QUOTE: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(25);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(26);
+const AFTER_PER_CALL_END_5: StateId = StateId(25);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(27);
+const UNPARSED_3: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_6: StateId = StateId(28);
+const AFTER_PER_CALL_START_5: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(29);
+const AFTER_ARGUMENTS: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(30);
+const AFTER_CALL: StateId = StateId(29);
 const MARKER_TURN: Marker = Marker::new("<turn|>")
     .layout("", "\n")
     .at_end(const {
@@ -162,7 +159,7 @@ const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
         ]
     });
 const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
-    .followed_by(const { &[text("["), text("<|tool_call>"), text("{")] })
+    .followed_by(const { &[text("["), text("{")] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call>call:"),
@@ -217,19 +214,12 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
-        "tools.per_call_start",
-        const { &[Action::Unparsed] },
-        AFTER_PER_CALL_START_4,
-    )
-    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -241,10 +231,10 @@ const TO_AFTER_TURN_END_4_B: Transition = Transition::new(
         AFTER_TURN_END_4,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_3: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
-    AFTER_PER_CALL_START_4,
+    AFTER_PER_CALL_START_3,
 );
 const TO_CALL_NAME_C: Transition = Transition::new(
     "tools.per_call_start",
@@ -556,19 +546,14 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("<|tool_call>"), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
-});
-
-/// The markers of this state: `[`, `<|tool_call>`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("<|tool_call>").peek(), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
@@ -609,7 +594,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
-static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
@@ -820,7 +805,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
-static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
@@ -1180,7 +1165,12 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_PER_CALL_START_4,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
@@ -1196,13 +1186,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TOOLS,
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    &[],
-                                    AFTER_PER_CALL_START_3,
-                                )
-                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1213,18 +1197,6 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
-            State::new("AFTER_PER_CALL_START_3", None)
-                .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_PER_CALL_START_4,
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -1241,7 +1213,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_3,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
@@ -1268,9 +1240,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], AFTER_CALL)),
-            State::new("AFTER_PER_CALL_START_4", None)
+            State::new("AFTER_PER_CALL_START_3", None)
                 .markers(
-                    &AFTER_PER_CALL_START_4_MARKERS,
+                    &AFTER_PER_CALL_START_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1342,7 +1314,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_3,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
@@ -1519,21 +1491,21 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_6,
+                                    AFTER_PER_CALL_START_5,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_6,
+                                    AFTER_PER_CALL_START_5,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_START_6", None)
+            State::new("AFTER_PER_CALL_START_5", None)
                 .markers(
-                    &AFTER_PER_CALL_START_6_MARKERS,
+                    &AFTER_PER_CALL_START_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1547,7 +1519,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
-                                AFTER_PER_CALL_START_4,
+                                AFTER_PER_CALL_START_3,
                             ),
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
@@ -1600,7 +1572,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_FUNCTION_CLOSE)
                                 .recovery(),
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_3,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
@@ -1744,11 +1716,7 @@ more-5 ::= layout "," arguments | layout "}" more-2
 pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
-pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<|tool_call>call:"),
-    Trigger::of_word("<|tool_call>:"),
-    Trigger::of_word("<|tool_call>"),
-];
+pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tool_call>call:")];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &[
@@ -1927,7 +1895,7 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_4)
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Marker(1..=3) => {
                         io.start_call();
@@ -1940,8 +1908,7 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1951,18 +1918,6 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
-                }
-            }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
-                    Found::Marker(2) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME),
                 }
             }
             CALL => {
@@ -1979,7 +1934,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Marker(9 | 10) => {
                         io.end_call();
@@ -2024,8 +1979,8 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_4 => {
-                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
                     Found::Marker(0..=2) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -2115,7 +2070,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Marker(9 | 10) => {
                         io.end_call();
@@ -2269,14 +2224,14 @@ impl Machine for Parser {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_6)
+                        Flow::Go(AFTER_PER_CALL_START_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_6 => {
-                match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
+            AFTER_PER_CALL_START_5 => {
+                match io.expect(&AFTER_PER_CALL_START_5_MARKERS) {
                     Found::Marker(0..=2) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -2285,7 +2240,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START_3),
                     Found::Marker(9 | 10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2343,7 +2298,7 @@ impl Machine for Parser {
                     Found::Marker(9) => Flow::Go(AFTER_FUNCTION_CLOSE),
                     Found::Marker(10) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Marker(11 | 12) => {
                         io.end_call();
@@ -2404,7 +2359,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_4
             | UNPARSED_2 => true,
-            AFTER_PER_CALL_START_4 => {
+            AFTER_PER_CALL_START_3 => {
                 io.end_calls();
                 true
             }
@@ -2417,7 +2372,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_START_6 => {
+            AFTER_PER_CALL_START_5 => {
                 io.end_calls();
                 true
             }

@@ -56,65 +56,62 @@ const AFTER_SECTION_START_3: StateId = StateId(8);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(9);
 
-/// Only markers may come here.
-const AFTER_SECTION_START_4: StateId = StateId(10);
-
 /// A call, as one object.
-const CALL: StateId = StateId(11);
+const CALL: StateId = StateId(10);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(12);
+const CALL_NAME: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_5: StateId = StateId(13);
+const AFTER_SECTION_START_4: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(15);
+const ARGUMENT_NAME: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME_2: StateId = StateId(16);
+const ARGUMENT_NAME_2: StateId = StateId(15);
 
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(17);
+const ARGUMENTS: StateId = StateId(16);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(18);
+const ARGUMENT_NAME_3: StateId = StateId(17);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(20);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(21);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(23);
+const AFTER_SECTION_END_5: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_6: StateId = StateId(24);
+const AFTER_SECTION_END_6: StateId = StateId(23);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(25);
+const UNPARSED_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_6: StateId = StateId(26);
+const AFTER_SECTION_START_5: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(27);
+const AFTER_ARGUMENTS: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(28);
+const AFTER_CALL: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_11: StateId = StateId(29);
+const AFTER_SECTION_START_8: StateId = StateId(28);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -127,7 +124,7 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
         ]
     });
 const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
-    .followed_by(const { &[text("["), text("<|tool_call_start|>"), text("{")] })
+    .followed_by(const { &[text("["), text("{")] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
@@ -166,12 +163,6 @@ const TO_CONTENT: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_SECTION_START_5: Transition = Transition::new(
-        "tools.section_start",
-        const { &[Action::Unparsed] },
-        AFTER_SECTION_START_5,
-    )
-    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -216,6 +207,12 @@ const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
         AFTER_SECTION_START_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_4: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Unparsed] },
+        AFTER_SECTION_START_4,
     )
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
@@ -286,21 +283,21 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_5_B: Transition = Transition::new(
+const TO_AFTER_SECTION_START_4_B: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
-    AFTER_SECTION_START_5,
+    AFTER_SECTION_START_4,
 );
-const TO_AFTER_SECTION_START_5_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_4_C: Transition = Transition::new(
         "tools.function.close",
         const { &[Action::EndCall] },
-        AFTER_SECTION_START_5,
+        AFTER_SECTION_START_4,
     )
     .recovery();
-const TO_AFTER_SECTION_START_5_D: Transition = Transition::new(
+const TO_AFTER_SECTION_START_4_D: Transition = Transition::new(
         "tools.section_end",
         const { &[Action::MissingMarker(text(")")), Action::EndCall] },
-        AFTER_SECTION_START_5,
+        AFTER_SECTION_START_4,
     )
     .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
@@ -407,23 +404,14 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<|tool_call_start|>["), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `[`, `<|tool_call_start|>`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("<|tool_call_start|>"), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
-});
-
-/// The markers of this state: `[`, `<|tool_call_start|>`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("["),
-        Marker::new("<|tool_call_start|>").peek(),
-        Marker::new("{").peek(),
-    ]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
@@ -462,7 +450,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
-static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -618,7 +606,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
-static AFTER_SECTION_START_6_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -677,7 +665,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_11_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_START_8_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|tool_call_start|>[").peek(),
@@ -868,7 +856,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_11,
+                                    AFTER_SECTION_START_8,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -880,16 +868,7 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
-                        &[
-                            TO_AFTER_TOOLS,
-                            Transition::new(
-                                    "tools.section_start",
-                                    &[],
-                                    AFTER_SECTION_START_4,
-                                )
-                                .recovery(),
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
+                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
@@ -898,18 +877,6 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
-            State::new("AFTER_SECTION_START_4", None)
-                .markers(
-                    &AFTER_SECTION_START_4_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_SECTION_START_5,
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -946,7 +913,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_SECTION_START_5,
+                            TO_AFTER_SECTION_START_4,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
@@ -957,9 +924,9 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("AFTER_SECTION_START_5", None)
+            State::new("AFTER_SECTION_START_4", None)
                 .markers(
-                    &AFTER_SECTION_START_5_MARKERS,
+                    &AFTER_SECTION_START_4_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1005,10 +972,10 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME_2,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
-                            TO_AFTER_SECTION_START_5_B,
-                            TO_AFTER_SECTION_START_5_C,
-                            TO_AFTER_SECTION_START_5_D,
-                            TO_AFTER_SECTION_START_5_D,
+                            TO_AFTER_SECTION_START_4_B,
+                            TO_AFTER_SECTION_START_4_C,
+                            TO_AFTER_SECTION_START_4_D,
+                            TO_AFTER_SECTION_START_4_D,
                         ]
                     },
                 )
@@ -1091,10 +1058,10 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_ARGUMENTS_SEPARATOR,
                             ),
-                            TO_AFTER_SECTION_START_5_B,
-                            TO_AFTER_SECTION_START_5_C,
-                            TO_AFTER_SECTION_START_5_D,
-                            TO_AFTER_SECTION_START_5_D,
+                            TO_AFTER_SECTION_START_4_B,
+                            TO_AFTER_SECTION_START_4_C,
+                            TO_AFTER_SECTION_START_4_D,
+                            TO_AFTER_SECTION_START_4_D,
                         ]
                     },
                 ),
@@ -1143,21 +1110,21 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_SECTION_START_6,
+                                    AFTER_SECTION_START_5,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_SECTION_START_6,
+                                    AFTER_SECTION_START_5,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_SECTION_START_6", None)
+            State::new("AFTER_SECTION_START_5", None)
                 .markers(
-                    &AFTER_SECTION_START_6_MARKERS,
+                    &AFTER_SECTION_START_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1186,10 +1153,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
-                            TO_AFTER_SECTION_START_5_B,
-                            TO_AFTER_SECTION_START_5_C,
-                            TO_AFTER_SECTION_START_5_D,
-                            TO_AFTER_SECTION_START_5_D,
+                            TO_AFTER_SECTION_START_4_B,
+                            TO_AFTER_SECTION_START_4_C,
+                            TO_AFTER_SECTION_START_4_D,
+                            TO_AFTER_SECTION_START_4_D,
                         ]
                     },
                 ),
@@ -1239,13 +1206,13 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_11", None)
+            State::new("AFTER_SECTION_START_8", None)
                 .markers(
-                    &AFTER_SECTION_START_11_MARKERS,
+                    &AFTER_SECTION_START_8_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS,
-                            TO_AFTER_SECTION_START_5,
+                            TO_AFTER_SECTION_START_4,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1297,10 +1264,7 @@ more-6 ::= layout "," layout arguments | layout ")" more-3
 pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
-pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<|tool_call_start|>["),
-    Trigger::of_word("<|tool_call_start|>"),
-];
+pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<|tool_call_start|>[")];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &[
@@ -1427,7 +1391,7 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_11),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_8),
                     Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
@@ -1436,8 +1400,7 @@ impl Machine for Parser {
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_4),
-                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1447,18 +1410,6 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
-                }
-            }
-            AFTER_SECTION_START_4 => {
-                match io.expect(&AFTER_SECTION_START_4_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_SECTION_START_5)
-                    }
-                    Found::Marker(2) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME),
                 }
             }
             CALL => {
@@ -1516,7 +1467,7 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_SECTION_START_5)
+                        Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Marker(1..=3) => {
                         io.start_call();
@@ -1526,8 +1477,8 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_START_5 => {
-                match io.expect(&AFTER_SECTION_START_5_MARKERS) {
+            AFTER_SECTION_START_4 => {
+                match io.expect(&AFTER_SECTION_START_4_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1581,12 +1532,12 @@ impl Machine for Parser {
                     Found::Marker(2) => Flow::Go(ARGUMENTS),
                     Found::Marker(3 | 4) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_5)
+                        Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Marker(5 | 6) => {
                         io.missing_marker(")");
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_5)
+                        Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
@@ -1655,12 +1606,12 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_ARGUMENTS_SEPARATOR),
                     Found::Marker(1 | 2) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_5)
+                        Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Marker(3 | 4) => {
                         io.missing_marker(")");
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_5)
+                        Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1718,14 +1669,14 @@ impl Machine for Parser {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
-                        Flow::Go(AFTER_SECTION_START_6)
+                        Flow::Go(AFTER_SECTION_START_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_START_6 => {
-                match io.expect(&AFTER_SECTION_START_6_MARKERS) {
+            AFTER_SECTION_START_5 => {
+                match io.expect(&AFTER_SECTION_START_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1766,12 +1717,12 @@ impl Machine for Parser {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_5)
+                        Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Marker(2 | 3) => {
                         io.missing_marker(")");
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_START_5)
+                        Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1840,12 +1791,12 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_11 => {
-                match io.expect(&AFTER_SECTION_START_11_MARKERS) {
+            AFTER_SECTION_START_8 => {
+                match io.expect(&AFTER_SECTION_START_8_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => {
                         io.unparsed();
-                        Flow::Go(AFTER_SECTION_START_5)
+                        Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1864,7 +1815,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2 => true,
-            AFTER_SECTION_START_5 => {
+            AFTER_SECTION_START_4 => {
                 io.end_calls();
                 true
             }
@@ -1872,7 +1823,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_SECTION_START_6 => {
+            AFTER_SECTION_START_5 => {
                 io.end_calls();
                 true
             }

@@ -859,11 +859,7 @@ more-4 ::= layout "<|eot_id|>" more-2 | layout "<function=" call | layout
 pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
-pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<function name=\""),
-    Trigger::of_word("<function=\""),
-    Trigger::of_word("<function="),
-];
+pub const TRIGGERS: &[Trigger] = &[Trigger::of_word("<function=")];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &[

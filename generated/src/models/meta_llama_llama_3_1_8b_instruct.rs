@@ -682,8 +682,6 @@ pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<|python_tag|>"),
-    Trigger::of_word("<|eom_id|>"),
     Trigger::of_pattern("(\\[\\s*\\{\\s*\"name\"\\s*:\\s*\"[^\"]+\")"),
     Trigger::of_pattern("(\\{\\s*\"name\"\\s*:\\s*\"[^\"]+\")"),
 ];

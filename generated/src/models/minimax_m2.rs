@@ -1582,8 +1582,6 @@ pub const LAZY: bool = true;
 pub const TRIGGERS: &[Trigger] = &[
     Trigger::of_word("<minimax:tool_call>"),
     Trigger::of_word("<invoke name=\""),
-    Trigger::of_word("<invoke=\""),
-    Trigger::of_word("<invoke="),
 ];
 
 /// Special tokens that the detokenizer must keep as text.

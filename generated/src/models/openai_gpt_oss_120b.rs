@@ -182,12 +182,18 @@ const TO_CONTENT_3: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_PER_CALL_START: Transition = Transition::new(
-        "reasoning.start",
+        "tools.per_call_start",
         const { &[Action::Unparsed] },
         AFTER_PER_CALL_START,
     )
     .recovery();
 const TO_AFTER_PER_CALL_START_B: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_C: Transition = Transition::new(
         "content.start",
         const { &[Action::Unparsed, Action::OpenContent] },
         AFTER_PER_CALL_START,
@@ -325,7 +331,7 @@ const TO_CALL_NAME_7_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -363,14 +369,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -410,14 +414,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -439,14 +441,12 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|call|>`; searched for by `=` at offset 2 and `<` (memchr2).
+/// The markers of this state: `to=functions.`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|call|>`; searched for by `=` at offset 2 and `<` (memchr2).
 static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("to=functions.").peek(),
@@ -468,6 +468,11 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
         Marker::new("<|channel|>commentary<|message|>").peek(),
         Marker::new("<|channel|>commentary <|constrain|>json<|message|>").peek(),
         Marker::new("<|channel|>commentary json<|message|>").peek(),
+        Marker::new("<|start|>assistant to=functions.").peek(),
+        Marker::new("<|start|>assistant<|channel|>commentary to=functions.").peek(),
+        Marker::new("<|start|>assistant<|channel|>analysis to=functions.").peek(),
+        Marker::new("<|channel|>commentary to=functions.").peek(),
+        Marker::new("<|channel|>analysis to=functions.").peek(),
         Marker::new("<|call|>"),
     ]
 });
@@ -477,7 +482,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -515,14 +520,12 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -561,10 +564,8 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
     ]
 });
 
@@ -606,7 +607,7 @@ static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -623,10 +624,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
@@ -677,7 +676,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|constrain|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -695,10 +694,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
@@ -724,7 +721,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -741,10 +738,8 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
         Marker::new("<|call|>"),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
@@ -769,7 +764,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -807,14 +802,12 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_3_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -849,10 +842,8 @@ static CONTENT_3_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
     ]
 });
 
@@ -861,7 +852,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|start|>assistant<|channel|>final to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -879,10 +870,8 @@ static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant to="),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
         Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|start|>assistant<|channel|>final to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final to="),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
@@ -983,8 +972,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -1035,8 +1022,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -1076,8 +1061,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -1087,26 +1070,26 @@ pub static PROGRAM: Program = Program {
                     &UNPARSED_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START,
-                                )
-                                .recovery(),
-                            TO_AFTER_PER_CALL_START,
                             TO_AFTER_PER_CALL_START,
                             TO_AFTER_PER_CALL_START_B,
                             TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_AFTER_PER_CALL_START_B,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START_C,
+                            TO_AFTER_PER_CALL_START,
+                            TO_AFTER_PER_CALL_START,
+                            TO_AFTER_PER_CALL_START,
+                            TO_AFTER_PER_CALL_START,
+                            TO_AFTER_PER_CALL_START,
                             Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
@@ -1175,8 +1158,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -1221,8 +1202,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
@@ -1316,8 +1295,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7_B,
                             TO_CALL_NAME_7_B,
                             TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
                             TO_CONTENT_D,
                             TO_START_2_B,
                             TO_START_2_B,
@@ -1396,8 +1373,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7_B,
                             TO_CALL_NAME_7_B,
                             TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
                             TO_CONTENT_D,
                             TO_START_2_B,
                             TO_START_2_B,
@@ -1455,8 +1430,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
@@ -1530,8 +1503,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7_C,
                             TO_CALL_NAME_7_C,
                             TO_CALL_NAME_7_C,
-                            TO_CALL_NAME_7_C,
-                            TO_CALL_NAME_7_C,
                         ]
                     },
                 )
@@ -1581,8 +1552,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
                         ]
                     },
                 )
@@ -1622,8 +1591,6 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
@@ -1714,27 +1681,6 @@ pub const TRIGGERS: &[Trigger] = &[
     Trigger::of_pattern(
         "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>analysis to=functions\\.)",
     ),
-    Trigger::of_pattern(
-        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant to=)",
-    ),
-    Trigger::of_pattern(
-        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant<\\|channel\\|>commentary to=)",
-    ),
-    Trigger::of_pattern(
-        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant<\\|channel\\|>analysis to=)",
-    ),
-    Trigger::of_pattern(
-        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|start\\|>assistant<\\|channel\\|>final to=)",
-    ),
-    Trigger::of_pattern(
-        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>commentary to=)",
-    ),
-    Trigger::of_pattern(
-        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>analysis to=)",
-    ),
-    Trigger::of_pattern(
-        "^(?:<\\|channel\\|>analysis<\\|message\\|>[\\s\\S]*?<\\|end\\|>|(?!<\\|channel\\|>analysis<\\|message\\|>)[\\s\\S])*?(<\\|channel\\|>final to=)",
-    ),
 ];
 
 /// Special tokens that the detokenizer must keep as text.
@@ -1780,7 +1726,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(32..=38) => {
+                    Found::Marker(32..=36) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -1815,7 +1761,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(34..=40) => {
+                    Found::Marker(34..=38) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -1840,7 +1786,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16..=22) => {
+                    Found::Marker(16..=20) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1852,7 +1798,7 @@ impl Machine for Parser {
             }
             UNPARSED => {
                 match io.broken_call(&UNPARSED_MARKERS) {
-                    Found::Marker(0..=15) => {
+                    Found::Marker(0..=20) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -1885,7 +1831,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(32..=38) => {
+                    Found::Marker(32..=36) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -1926,7 +1872,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(33..=39) => {
+                    Found::Marker(33..=37) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2008,34 +1954,34 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11..=17) => {
+                    Found::Marker(11..=15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(18 | 33) => {
+                    Found::Marker(16 | 31) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(21..=32) => {
+                    Found::Marker(19..=30) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(34) => {
+                    Found::Marker(32) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(35..=38) => {
+                    Found::Marker(33..=36) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2084,40 +2030,40 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12..=18) => {
+                    Found::Marker(12..=16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(19 | 34) => {
+                    Found::Marker(17 | 32) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(22..=33) => {
+                    Found::Marker(20..=31) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(35) => {
+                    Found::Marker(33) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(36..=39) => {
+                    Found::Marker(34..=37) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(40) => {
+                    Found::Marker(38) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2143,25 +2089,25 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11..=17) => {
+                    Found::Marker(11..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(18) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(19 | 34) => {
+                    Found::Marker(16) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(17 | 32) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(22..=33) => {
+                    Found::Marker(20..=31) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(35..=38) => {
+                    Found::Marker(33..=36) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2203,7 +2149,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(32..=38) => {
+                    Found::Marker(32..=36) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
@@ -2236,7 +2182,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(29..=35) => {
+                    Found::Marker(29..=33) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2265,24 +2211,24 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12..=18) => {
+                    Found::Marker(12..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(19 | 34) => {
+                    Found::Marker(17 | 32) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(22..=33) => {
+                    Found::Marker(20..=31) => {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(35..=38) => {
+                    Found::Marker(33..=36) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)

@@ -1623,8 +1623,6 @@ pub const LAZY: bool = true;
 
 /// The triggers of the grammar, if it is lazy.
 pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_word("<function name=\""),
-    Trigger::of_word("<function=\""),
     Trigger::of_word("<tool_call>"),
     Trigger::of_word("<function="),
 ];
