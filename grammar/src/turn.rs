@@ -240,6 +240,12 @@ impl<'a> TurnRules<'a> {
         self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition)).list()
     }
 
+    /// The markers that a text must not contain: those that templates write, and those after which a parser reads nothing more.
+    pub(super) fn markers_in_text(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
+        let ends = |transition: &Transition| transition.does(&Action::AfterEnd);
+        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition) || ends(transition)).list()
+    }
+
     /// The position that a transition leads to. `None` if the transition is not allowed.
     pub(super) fn target(&self, at: Position, transition: &Transition) -> Option<Position> {
         if !is_canonical(transition) {

@@ -57,7 +57,8 @@ pub(super) fn before_more(spec: &Source<'_>) -> Vec<Literal> {
     let user = MarkerText::new(&spec.turn.user_start).core;
     let users = parts(user).into_iter().filter_map(|part| user.find(part).and_then(|at| user.get(at..)));
     let mut found: Vec<Literal> = Vec::new();
-    for core in ends.chain(ends_of_text(spec)).chain(users.take(2)) {
+    let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    for core in ends.chain(own).chain(users.take(2)) {
         let is_known = found.iter().any(|other| other.core == core);
         if is_special_token(core.as_bytes()) && is_own(core) && !is_known {
             found.push(tolerated(MarkerKey::TurnEnd, core, Role::AfterEnd));

@@ -160,7 +160,7 @@ const TO_CONTENT_E: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
@@ -172,16 +172,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
         Marker::new("<|CHATBOT_TOKEN|>"),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
         Marker::new("Action:").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
@@ -194,9 +191,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|CHATBOT_TOKEN|>"),
         Marker::new("<|SYSTEM_TOKEN|>"),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
         Marker::new("Action:").layout("\n", "\n"),
@@ -234,7 +228,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
@@ -244,15 +238,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
@@ -262,15 +253,12 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `````, `<|END_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
@@ -283,16 +271,13 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("]"),
         Marker::new("```").layout("", "\n"),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
         Marker::new("Action:").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|END_OF_TURN_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
@@ -303,9 +288,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```").layout("", "\n"),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
         Marker::new("Action:").layout("\n", "\n"),
@@ -386,9 +368,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START,
                         ]
                     },
@@ -415,9 +394,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -497,9 +473,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -518,9 +491,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -549,9 +519,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_B,
                         ]
                     },
@@ -570,9 +537,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_CONTENT_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -656,11 +620,11 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6 | 7) => Flow::Go(CONTENT),
-                    Found::Marker(8..=13) => {
+                    Found::Marker(8..=10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -680,11 +644,11 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9..=11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -755,7 +719,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -781,7 +745,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -814,12 +778,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9..=11) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -845,12 +809,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(7..=9) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)

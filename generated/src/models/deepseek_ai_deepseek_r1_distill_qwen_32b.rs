@@ -274,7 +274,7 @@ const TO_CONTENT_E: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -286,16 +286,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -313,16 +310,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -333,9 +327,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
@@ -361,7 +352,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -375,9 +366,6 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
@@ -434,7 +422,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -454,15 +442,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -484,15 +469,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -506,16 +488,13 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -535,9 +514,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
@@ -552,7 +528,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -567,15 +543,12 @@ static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -595,15 +568,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -624,9 +594,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁begin｜>"),
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
@@ -717,9 +684,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -764,9 +728,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -789,9 +750,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -880,9 +838,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -1001,9 +956,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_C,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1044,9 +996,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_C,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1073,9 +1022,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -1115,9 +1061,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_E,
                             TO_CONTENT_E,
                             TO_CONTENT_E,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -1173,9 +1116,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1203,9 +1143,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_C,
                             TO_CONTENT_C,
                             TO_CONTENT_C,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
@@ -1239,9 +1176,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_C,
                             TO_CONTENT_C,
                             TO_CONTENT_C,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
@@ -1303,51 +1237,56 @@ more-6 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call
 content ::= "<" content-2 | [^<] content | ""
 content-2 ::= "<" content-2 | "t" content-3 | "｜" content-4 | [\x00-;=-su-｛｝-\U0010FFFF] content | ""
 content-3 ::= "<" content-2 | "h" content-5 | [^<h] content | ""
-content-5 ::= "<" content-2 | "i" content-8 | [^<i] content | ""
-content-8 ::= "<" content-2 | "n" content-11 | [^<n] content | ""
-content-11 ::= "<" content-2 | "k" content-14 | [^<k] content | ""
-content-14 ::= "<" content-2 | [^<>] content | ""
-content-4 ::= "<" content-2 | "e" content-6 | "t" content-7 | [^<et] content | ""
-content-6 ::= "<" content-2 | "n" content-9 | [^<n] content | ""
-content-9 ::= "<" content-2 | "d" content-12 | [^<d] content | ""
-content-12 ::= "<" content-2 | "▁" content-15 | [\x00-;=-▀▂-\U0010FFFF] content | ""
-content-15 ::= "<" content-2 | "o" content-17 | [^<o] content | ""
-content-17 ::= "<" content-2 | "f" content-19 | [^<f] content | ""
-content-19 ::= "<" content-2 | "▁" content-21 | [\x00-;=-▀▂-\U0010FFFF] content | ""
-content-21 ::= "<" content-2 | "s" content-23 | [^<s] content | ""
-content-23 ::= "<" content-2 | "e" content-25 | [^<e] content | ""
-content-25 ::= "<" content-2 | "n" content-27 | [^<n] content | ""
-content-27 ::= "<" content-2 | "t" content-30 | [^<t] content | ""
-content-30 ::= "<" content-2 | "e" content-33 | [^<e] content | ""
-content-33 ::= "<" content-2 | "n" content-36 | [^<n] content | ""
-content-36 ::= "<" content-2 | "c" content-39 | [^<c] content | ""
+content-5 ::= "<" content-2 | "i" content-9 | [^<i] content | ""
+content-9 ::= "<" content-2 | "n" content-13 | [^<n] content | ""
+content-13 ::= "<" content-2 | "k" content-17 | [^<k] content | ""
+content-17 ::= "<" content-2 | [^<>] content | ""
+content-4 ::= "<" content-2 | "U" content-6 | "e" content-7 | "t" content-8 | [^<Uet] content | ""
+content-6 ::= "<" content-2 | "s" content-10 | [^<s] content | ""
+content-10 ::= "<" content-2 | "e" content-14 | [^<e] content | ""
+content-14 ::= "<" content-2 | "r" content-18 | [^<r] content | ""
+content-18 ::= "<" content-2 | "｜" content-21 | [\x00-;=-｛｝-\U0010FFFF] content | ""
+content-21 ::= "<" content-2 | [^<>] content | ""
+content-7 ::= "<" content-2 | "n" content-11 | [^<n] content | ""
+content-11 ::= "<" content-2 | "d" content-15 | [^<d] content | ""
+content-15 ::= "<" content-2 | "▁" content-19 | [\x00-;=-▀▂-\U0010FFFF] content | ""
+content-19 ::= "<" content-2 | "o" content-22 | [^<o] content | ""
+content-22 ::= "<" content-2 | "f" content-24 | [^<f] content | ""
+content-24 ::= "<" content-2 | "▁" content-26 | [\x00-;=-▀▂-\U0010FFFF] content | ""
+content-26 ::= "<" content-2 | "s" content-28 | [^<s] content | ""
+content-28 ::= "<" content-2 | "e" content-30 | [^<e] content | ""
+content-30 ::= "<" content-2 | "n" content-32 | [^<n] content | ""
+content-32 ::= "<" content-2 | "t" content-35 | [^<t] content | ""
+content-35 ::= "<" content-2 | "e" content-38 | [^<e] content | ""
+content-38 ::= "<" content-2 | "n" content-41 | [^<n] content | ""
+content-41 ::= "<" content-2 | "c" content-44 | [^<c] content | ""
+content-44 ::= "<" content-2 | "e" content-47 | [^<e] content | ""
+content-47 ::= "<" content-2 | "｜" content-50 | [\x00-;=-｛｝-\U0010FFFF] content | ""
+content-50 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
+content-8 ::= "<" content-2 | "o" content-12 | [^<o] content | ""
+content-12 ::= "<" content-2 | "o" content-16 | [^<o] content | ""
+content-16 ::= "<" content-2 | "l" content-20 | [^<l] content | ""
+content-20 ::= "<" content-2 | "▁" content-23 | [\x00-;=-▀▂-\U0010FFFF] content | ""
+content-23 ::= "<" content-2 | "c" content-25 | [^<c] content | ""
+content-25 ::= "<" content-2 | "a" content-27 | [^<a] content | ""
+content-27 ::= "<" content-2 | "l" content-29 | [^<l] content | ""
+content-29 ::= "<" content-2 | "l" content-31 | [^<l] content | ""
+content-31 ::= "<" content-2 | "s" content-33 | "▁" content-34 | [\x00-;=-rt-▀▂-\U0010FFFF] content | ""
+content-33 ::= "<" content-2 | "▁" content-36 | [\x00-;=-▀▂-\U0010FFFF] content | ""
+content-36 ::= "<" content-2 | "b" content-39 | [^<b] content | ""
 content-39 ::= "<" content-2 | "e" content-42 | [^<e] content | ""
-content-42 ::= "<" content-2 | "｜" content-45 | [\x00-;=-｛｝-\U0010FFFF] content | ""
-content-45 ::= ">" more-4 | "<" content-2 | [^<>] content | ""
-content-7 ::= "<" content-2 | "o" content-10 | [^<o] content | ""
-content-10 ::= "<" content-2 | "o" content-13 | [^<o] content | ""
-content-13 ::= "<" content-2 | "l" content-16 | [^<l] content | ""
-content-16 ::= "<" content-2 | "▁" content-18 | [\x00-;=-▀▂-\U0010FFFF] content | ""
-content-18 ::= "<" content-2 | "c" content-20 | [^<c] content | ""
-content-20 ::= "<" content-2 | "a" content-22 | [^<a] content | ""
-content-22 ::= "<" content-2 | "l" content-24 | [^<l] content | ""
-content-24 ::= "<" content-2 | "l" content-26 | [^<l] content | ""
-content-26 ::= "<" content-2 | "s" content-28 | "▁" content-29 | [\x00-;=-rt-▀▂-\U0010FFFF] content | ""
-content-28 ::= "<" content-2 | "▁" content-31 | [\x00-;=-▀▂-\U0010FFFF] content | ""
-content-31 ::= "<" content-2 | "b" content-34 | [^<b] content | ""
-content-34 ::= "<" content-2 | "e" content-37 | [^<e] content | ""
-content-37 ::= "<" content-2 | "g" content-40 | [^<g] content | ""
-content-40 ::= "<" content-2 | "i" content-43 | [^<i] content | ""
-content-43 ::= "<" content-2 | "n" content-46 | [^<n] content | ""
-content-46 ::= "<" content-2 | "｜" content-48 | [\x00-;=-｛｝-\U0010FFFF] content | ""
-content-48 ::= ">" more | "<" content-2 | [^<>] content | ""
-content-29 ::= "<" content-2 | "b" content-32 | [^<b] content | ""
-content-32 ::= "<" content-2 | "e" content-35 | [^<e] content | ""
-content-35 ::= "<" content-2 | "g" content-38 | [^<g] content | ""
-content-38 ::= "<" content-2 | "i" content-41 | [^<i] content | ""
-content-41 ::= "<" content-2 | "n" content-44 | [^<n] content | ""
-content-44 ::= "<" content-2 | "｜" content-47 | [\x00-;=-｛｝-\U0010FFFF] content | ""
-content-47 ::= ">" more-2 | "<" content-2 | [^<>] content | ""
+content-42 ::= "<" content-2 | "g" content-45 | [^<g] content | ""
+content-45 ::= "<" content-2 | "i" content-48 | [^<i] content | ""
+content-48 ::= "<" content-2 | "n" content-51 | [^<n] content | ""
+content-51 ::= "<" content-2 | "｜" content-53 | [\x00-;=-｛｝-\U0010FFFF] content | ""
+content-53 ::= ">" more | "<" content-2 | [^<>] content | ""
+content-34 ::= "<" content-2 | "b" content-37 | [^<b] content | ""
+content-37 ::= "<" content-2 | "e" content-40 | [^<e] content | ""
+content-40 ::= "<" content-2 | "g" content-43 | [^<g] content | ""
+content-43 ::= "<" content-2 | "i" content-46 | [^<i] content | ""
+content-46 ::= "<" content-2 | "n" content-49 | [^<n] content | ""
+content-49 ::= "<" content-2 | "｜" content-52 | [\x00-;=-｛｝-\U0010FFFF] content | ""
+content-52 ::= ">" more-2 | "<" content-2 | [^<>] content | ""
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -1396,15 +1335,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=12) => {
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1428,15 +1367,15 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(14 | 15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1452,17 +1391,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=11) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(9) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(10) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1498,15 +1437,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=14) => {
+                    Found::Marker(10 | 11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1623,13 +1562,13 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=20) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1688,13 +1627,13 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18..=22) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1724,17 +1663,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=14) => {
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1776,12 +1715,12 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=20) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1823,12 +1762,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1879,13 +1818,13 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=20) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1936,13 +1875,13 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=21) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

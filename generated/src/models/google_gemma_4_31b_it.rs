@@ -392,7 +392,7 @@ const TO_AFTER_ARGUMENTS_SEPARATOR: Transition = Transition::new(
     AFTER_ARGUMENTS_SEPARATOR,
 );
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -409,9 +409,6 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel>\n").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -419,7 +416,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -446,9 +443,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|video|>"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -456,7 +450,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -470,9 +464,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<channel|>").layout("\n", ""),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -497,7 +488,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -515,9 +506,6 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel>\n").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -556,7 +544,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -586,14 +574,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|video|>"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -614,9 +599,6 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel>\n").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
     ]
 });
@@ -644,7 +626,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -674,9 +656,6 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|video|>"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
     ]
 });
@@ -771,7 +750,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -789,9 +768,6 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel>\n").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -804,7 +780,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -825,9 +801,6 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel>\n").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
     ]
 });
@@ -842,7 +815,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -874,9 +847,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|video|>"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|turn>user"),
     ]
 });
@@ -965,9 +935,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1027,9 +994,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1055,9 +1019,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1130,9 +1091,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_START_2,
                             TO_START_2_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1233,9 +1191,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1261,9 +1216,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_E,
                             TO_START_2_E,
                             TO_START_2_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1331,9 +1283,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_CONTENT_D,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1458,9 +1407,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1531,9 +1477,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1592,9 +1535,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1623,70 +1563,77 @@ content ::= "<" content-2 | [^<] content | ""
 content-2 ::= "<" content-2 | "c" content-3 | "t" content-4 | "|" content-5 | [^<ct|] content | ""
 content-3 ::= "<" content-2 | "h" content-6 | [^<h] content | ""
 content-6 ::= "<" content-2 | "a" content-10 | [^<a] content | ""
-content-10 ::= "<" content-2 | "n" content-14 | [^<n] content | ""
-content-14 ::= "<" content-2 | "n" content-18 | [^<n] content | ""
-content-18 ::= "<" content-2 | "e" content-22 | [^<e] content | ""
-content-22 ::= "<" content-2 | "l" content-25 | [^<l] content | ""
-content-25 ::= "<" content-2 | "|" content-29 | [^<|] content | ""
-content-29 ::= ">" more-3 | "<" content-2 | [^<>] content | ""
+content-10 ::= "<" content-2 | "n" content-15 | [^<n] content | ""
+content-15 ::= "<" content-2 | "n" content-20 | [^<n] content | ""
+content-20 ::= "<" content-2 | "e" content-25 | [^<e] content | ""
+content-25 ::= "<" content-2 | "l" content-29 | [^<l] content | ""
+content-29 ::= "<" content-2 | "|" content-34 | [^<|] content | ""
+content-34 ::= ">" more-3 | "<" content-2 | [^<>] content | ""
 content-4 ::= "<" content-2 | "u" content-7 | [^<u] content | ""
 content-7 ::= "<" content-2 | "r" content-11 | [^<r] content | ""
-content-11 ::= "<" content-2 | "n" content-15 | [^<n] content | ""
-content-15 ::= "<" content-2 | "|" content-19 | [^<|] content | ""
-content-19 ::= ">" more-3 | "<" content-2 | [^<>] content | ""
+content-11 ::= "<" content-2 | "n" content-16 | [^<n] content | ""
+content-16 ::= "<" content-2 | "|" content-21 | [^<|] content | ""
+content-21 ::= ">" more-3 | "<" content-2 | [^<>] content | ""
 content-5 ::= "<" content-2 | "c" content-8 | "t" content-9 | [^<ct] content | ""
 content-8 ::= "<" content-2 | "h" content-12 | [^<h] content | ""
-content-12 ::= "<" content-2 | "a" content-16 | [^<a] content | ""
-content-16 ::= "<" content-2 | "n" content-20 | [^<n] content | ""
-content-20 ::= "<" content-2 | "n" content-23 | [^<n] content | ""
-content-23 ::= "<" content-2 | "e" content-26 | [^<e] content | ""
-content-26 ::= "<" content-2 | "l" content-30 | [^<l] content | ""
-content-30 ::= "<" content-2 | ">" content-33 | [^<>] content | ""
-content-33 ::= "<" content-36 | "t" content-37 | [^<t] content | ""
-content-36 ::= "<" content-2 | "c" content-3 | "t" content-4 | "|" content-40 | [^<ct|] content | ""
-content-40 ::= "<" content-2 | "t" content-9 | "c" content-44 | [^<ct] content | ""
-content-9 ::= "<" content-2 | "o" content-13 | [^<o] content | ""
-content-13 ::= "<" content-2 | "o" content-17 | [^<o] content | ""
-content-17 ::= "<" content-2 | "l" content-21 | [^<l] content | ""
-content-21 ::= "<" content-2 | "_" content-24 | [^<_] content | ""
-content-24 ::= "<" content-2 | "c" content-27 | "r" content-28 | [^<cr] content | ""
-content-27 ::= "<" content-2 | "a" content-31 | [^<a] content | ""
-content-31 ::= "<" content-2 | "l" content-34 | [^<l] content | ""
-content-34 ::= "<" content-2 | "l" content-38 | [^<l] content | ""
-content-38 ::= "<" content-2 | ">" content-42 | [^<>] content | ""
-content-42 ::= "<" content-2 | "c" content-46 | [^<c] content | ""
-content-46 ::= "<" content-2 | "a" content-50 | [^<a] content | ""
-content-50 ::= "<" content-2 | "l" content-54 | [^<l] content | ""
-content-54 ::= "<" content-2 | "l" content-58 | [^<l] content | ""
-content-58 ::= ":" call | "<" content-2 | [^:<] content | ""
-content-28 ::= "<" content-2 | "e" content-32 | [^<e] content | ""
-content-32 ::= "<" content-2 | "s" content-35 | [^<s] content | ""
-content-35 ::= "<" content-2 | "p" content-39 | [^<p] content | ""
-content-39 ::= "<" content-2 | "o" content-43 | [^<o] content | ""
-content-43 ::= "<" content-2 | "n" content-47 | [^<n] content | ""
-content-47 ::= "<" content-2 | "s" content-51 | [^<s] content | ""
-content-51 ::= "<" content-2 | "e" content-55 | [^<e] content | ""
-content-55 ::= ">" more-3 | "<" content-2 | [^<>] content | ""
+content-12 ::= "<" content-2 | "a" content-17 | [^<a] content | ""
+content-17 ::= "<" content-2 | "n" content-22 | [^<n] content | ""
+content-22 ::= "<" content-2 | "n" content-26 | [^<n] content | ""
+content-26 ::= "<" content-2 | "e" content-30 | [^<e] content | ""
+content-30 ::= "<" content-2 | "l" content-35 | [^<l] content | ""
+content-35 ::= "<" content-2 | ">" content-39 | [^<>] content | ""
+content-39 ::= "<" content-43 | "t" content-44 | [^<t] content | ""
+content-43 ::= "<" content-2 | "c" content-3 | "t" content-4 | "|" content-47 | [^<ct|] content | ""
+content-47 ::= "<" content-2 | "t" content-9 | "c" content-51 | [^<ct] content | ""
+content-9 ::= "<" content-2 | "o" content-13 | "u" content-14 | [^<ou] content | ""
+content-13 ::= "<" content-2 | "o" content-18 | [^<o] content | ""
+content-18 ::= "<" content-2 | "l" content-23 | [^<l] content | ""
+content-23 ::= "<" content-2 | "_" content-27 | [^<_] content | ""
+content-27 ::= "<" content-2 | "c" content-31 | "r" content-32 | [^<cr] content | ""
+content-31 ::= "<" content-2 | "a" content-36 | [^<a] content | ""
+content-36 ::= "<" content-2 | "l" content-40 | [^<l] content | ""
+content-40 ::= "<" content-2 | "l" content-45 | [^<l] content | ""
+content-45 ::= "<" content-2 | ">" content-49 | [^<>] content | ""
+content-49 ::= "<" content-2 | "c" content-53 | [^<c] content | ""
+content-53 ::= "<" content-2 | "a" content-57 | [^<a] content | ""
+content-57 ::= "<" content-2 | "l" content-61 | [^<l] content | ""
+content-61 ::= "<" content-2 | "l" content-65 | [^<l] content | ""
+content-65 ::= ":" call | "<" content-2 | [^:<] content | ""
+content-32 ::= "<" content-2 | "e" content-37 | [^<e] content | ""
+content-37 ::= "<" content-2 | "s" content-41 | [^<s] content | ""
+content-41 ::= "<" content-2 | "p" content-46 | [^<p] content | ""
+content-46 ::= "<" content-2 | "o" content-50 | [^<o] content | ""
+content-50 ::= "<" content-2 | "n" content-54 | [^<n] content | ""
+content-54 ::= "<" content-2 | "s" content-58 | [^<s] content | ""
+content-58 ::= "<" content-2 | "e" content-62 | [^<e] content | ""
+content-62 ::= ">" more-3 | "<" content-2 | [^<>] content | ""
+content-14 ::= "<" content-2 | "r" content-19 | [^<r] content | ""
+content-19 ::= "<" content-2 | "n" content-24 | [^<n] content | ""
+content-24 ::= "<" content-2 | ">" content-28 | [^<>] content | ""
+content-28 ::= "<" content-2 | "u" content-33 | [^<u] content | ""
+content-33 ::= "<" content-2 | "s" content-38 | [^<s] content | ""
+content-38 ::= "<" content-2 | "e" content-42 | [^<e] content | ""
+content-42 ::= "<" content-2 | [^<r] content | ""
+content-51 ::= "<" content-2 | "h" content-55 | [^<h] content | ""
+content-55 ::= "<" content-2 | "a" content-59 | [^<a] content | ""
+content-59 ::= "<" content-2 | "n" content-63 | [^<n] content | ""
+content-63 ::= "<" content-2 | "n" content-66 | [^<n] content | ""
+content-66 ::= "<" content-2 | "e" content-67 | [^<e] content | ""
+content-67 ::= "<" content-2 | "l" content-68 | [^<l] content | ""
+content-68 ::= "<" content-2 | ">" content-69 | [^<>] content | ""
+content-69 ::= "<" content-43 | "t" content-70 | [^<t] content | ""
+content-70 ::= "<" content-2 | "h" content-71 | [^<h] content | ""
+content-71 ::= "<" content-2 | "o" content-72 | [^<o] content | ""
+content-72 ::= "<" content-2 | "u" content-73 | [^<u] content | ""
+content-73 ::= "<" content-2 | "g" content-74 | [^<g] content | ""
+content-74 ::= "<" content-2 | "h" content-75 | [^<h] content | ""
+content-75 ::= "<" content-2 | [^<t] content | ""
 content-44 ::= "<" content-2 | "h" content-48 | [^<h] content | ""
-content-48 ::= "<" content-2 | "a" content-52 | [^<a] content | ""
-content-52 ::= "<" content-2 | "n" content-56 | [^<n] content | ""
-content-56 ::= "<" content-2 | "n" content-59 | [^<n] content | ""
-content-59 ::= "<" content-2 | "e" content-60 | [^<e] content | ""
-content-60 ::= "<" content-2 | "l" content-61 | [^<l] content | ""
-content-61 ::= "<" content-2 | ">" content-62 | [^<>] content | ""
-content-62 ::= "<" content-36 | "t" content-63 | [^<t] content | ""
-content-63 ::= "<" content-2 | "h" content-64 | [^<h] content | ""
-content-64 ::= "<" content-2 | "o" content-65 | [^<o] content | ""
-content-65 ::= "<" content-2 | "u" content-66 | [^<u] content | ""
-content-66 ::= "<" content-2 | "g" content-67 | [^<g] content | ""
-content-67 ::= "<" content-2 | "h" content-68 | [^<h] content | ""
-content-68 ::= "<" content-2 | [^<t] content | ""
-content-37 ::= "<" content-2 | "h" content-41 | [^<h] content | ""
-content-41 ::= "<" content-2 | "o" content-45 | [^<o] content | ""
-content-45 ::= "<" content-2 | "u" content-49 | [^<u] content | ""
-content-49 ::= "<" content-2 | "g" content-53 | [^<g] content | ""
-content-53 ::= "<" content-2 | "h" content-57 | [^<h] content | ""
-content-57 ::= "<" content-2 | [^<t] content | ""
+content-48 ::= "<" content-2 | "o" content-52 | [^<o] content | ""
+content-52 ::= "<" content-2 | "u" content-56 | [^<u] content | ""
+content-56 ::= "<" content-2 | "g" content-60 | [^<g] content | ""
+content-60 ::= "<" content-2 | "h" content-64 | [^<h] content | ""
+content-64 ::= "<" content-2 | [^<t] content | ""
 arguments ::= other-name ":" layout raw-value more-5
 other-name ::= [$\x2D-9A-Z_a-z¡-\U0010FFFF] [$\x2D-9A-Z_a-z¡-\U0010FFFF]{0,63}
 raw-value ::= raw-object | raw-array | raw-string | raw-number | raw-boolean | "null" | "None"
@@ -1754,15 +1701,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(12..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(15 | 16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1786,15 +1733,15 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22..=27) => {
+                    Found::Marker(22..=24) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(28 | 29) => {
+                    Found::Marker(25 | 26) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(30) => {
+                    Found::Marker(27) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1810,17 +1757,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9..=11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(12 | 13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1856,15 +1803,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13..=18) => {
+                    Found::Marker(13..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(16 | 17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1968,7 +1915,7 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25..=30) => {
+                    Found::Marker(25..=27) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2003,7 +1950,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=21) => {
+                    Found::Marker(16..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2104,7 +2051,7 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25..=30) => {
+                    Found::Marker(25..=27) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2198,17 +2145,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13..=18) => {
+                    Found::Marker(13..=15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2255,7 +2202,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=21) => {
+                    Found::Marker(16..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2332,7 +2279,7 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(27..=32) => {
+                    Found::Marker(27..=29) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -226,7 +226,7 @@ const TO_CONTENT_I: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -240,14 +240,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<response>"),
         MARKER_RESPONSE,
         Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TEXT,
@@ -262,14 +260,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_cite|>"),
         Marker::new("<|start_of_cite|>"),
         Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>user<|end_of_role|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TEXT,
@@ -279,8 +275,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
     ]
 });
@@ -295,7 +289,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start_of_role|>assistant<|end_of_role|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -308,8 +302,6 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<response>"),
         MARKER_RESPONSE,
         Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
         Marker::new("<|tool_call|>"),
     ]
@@ -335,7 +327,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -348,14 +340,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<response>"),
         MARKER_RESPONSE,
         Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -368,14 +358,12 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<response>"),
         MARKER_RESPONSE,
         Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -390,14 +378,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<response>"),
         MARKER_RESPONSE,
         Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
         Marker::new("<|tool_call|>"),
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -410,8 +396,6 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<response>"),
         MARKER_RESPONSE,
         Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
         Marker::new("<|tool_call|>"),
     ]
@@ -497,8 +481,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_C,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -529,8 +511,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -551,8 +531,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                         ]
@@ -600,8 +578,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -667,8 +643,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_F,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -691,8 +665,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_B,
                             TO_CONTENT_E,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
@@ -722,8 +694,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_H,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -744,8 +714,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_C,
                             TO_CONTENT_G,
                             TO_CONTENT_H,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -840,11 +808,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(10 | 11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -869,11 +837,11 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=14) => {
+                    Found::Marker(11 | 12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -889,7 +857,7 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=9) => {
+                    Found::Marker(6 | 7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
@@ -924,11 +892,11 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(7 | 8) => Flow::Go(CONTENT),
-                    Found::Marker(9..=12) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -997,13 +965,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1044,13 +1012,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1088,12 +1056,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=14) => {
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1125,12 +1093,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(9 | 10) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)

@@ -216,7 +216,7 @@ const TO_CONTENT_G: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -227,8 +227,6 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("<function="),
         Marker::new("<function=\""),
@@ -236,7 +234,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `<function=`, `<function=\"`, `<function name=\"`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `<function=`, `<function=\"`, `<function name=\"`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -248,8 +246,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
         Marker::new("<function="),
@@ -267,7 +263,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -278,8 +274,6 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("<function="),
         Marker::new("<function=\""),
@@ -302,7 +296,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(">"), Marker::new("\">"), Marker::new("/>"), Marker::new("\"/>")]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -318,13 +312,11 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -340,14 +332,12 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -358,8 +348,6 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("<function="),
         Marker::new("<function=\""),
@@ -387,7 +375,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|eom_id|>").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -401,13 +389,11 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eom_id|>"),
         Marker::new("</function>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -423,8 +409,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
     ]
@@ -476,8 +460,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -500,8 +482,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             Transition::new(
@@ -567,8 +547,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -632,8 +610,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_F,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -667,8 +643,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             Transition::new(
                                     "content",
                                     const { &[Action::EndCalls, Action::OpenFence] },
@@ -700,8 +674,6 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             Transition::new(
@@ -770,8 +742,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -794,8 +764,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3,
                             TO_CONTENT_E,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             Transition::new(
@@ -890,11 +858,11 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5 | 6) => Flow::Go(CONTENT),
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(9..=11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -914,17 +882,17 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=11) => {
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(11..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -947,11 +915,11 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5 | 6) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(9..=11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1030,7 +998,7 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1066,12 +1034,12 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
@@ -1096,12 +1064,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(9..=11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1158,7 +1126,7 @@ impl Machine for Parser {
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10..=13) => {
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1207,13 +1175,13 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {

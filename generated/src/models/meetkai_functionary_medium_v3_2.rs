@@ -123,7 +123,7 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `>>>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `>>>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -135,14 +135,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_header_id|>"),
         Marker::new(">>>all\n"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new(">>>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|NONE|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|NONE|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -154,8 +152,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|NONE|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
         Marker::new(">>>"),
@@ -192,7 +188,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").layout("\n", "").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -201,13 +197,11 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -218,8 +212,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new(">>>"),
         Marker::new(">>>all\n"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
@@ -265,8 +257,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                         ]
                     },
@@ -287,8 +277,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             Transition::new(
@@ -370,8 +358,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -398,8 +384,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::OpenContent] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                         ]
@@ -445,14 +429,51 @@ exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
 more ::= layout "<|eot_id|>" layout | layout ">>>" call | layout
-content-5 ::= "<" content-3 | ">" content-4 | "e" content-7 | [^<>e] content-2 | ""
-content-7 ::= "<" content-3 | ">" content-4 | "o" content-8 | [^<>o] content-2 | ""
-content-8 ::= "<" content-3 | ">" content-4 | "t" content-9 | [^<>t] content-2 | ""
-content-9 ::= "<" content-3 | ">" content-4 | "_" content-10 | [^<>_] content-2 | ""
-content-10 ::= "<" content-3 | ">" content-4 | "i" content-11 | [^<>i] content-2 | ""
-content-11 ::= "<" content-3 | ">" content-4 | "d" content-12 | [^<>d] content-2 | ""
-content-12 ::= "<" content-3 | ">" content-4 | "|" content-13 | [^<>|] content-2 | ""
-content-13 ::= ">" layout | "<" content-3 | [^<>] content-2 | ""
+content-5 ::= "<" content-3 | ">" content-4 | "e" content-7 | "s" content-8 | [^<>es] content-2 | ""
+content-7 ::= "<" content-3 | ">" content-4 | "o" content-9 | [^<>o] content-2 | ""
+content-9 ::= "<" content-3 | ">" content-4 | "t" content-11 | [^<>t] content-2 | ""
+content-11 ::= "<" content-3 | ">" content-4 | "_" content-13 | [^<>_] content-2 | ""
+content-13 ::= "<" content-3 | ">" content-4 | "i" content-15 | [^<>i] content-2 | ""
+content-15 ::= "<" content-3 | ">" content-4 | "d" content-17 | [^<>d] content-2 | ""
+content-17 ::= "<" content-3 | ">" content-4 | "|" content-19 | [^<>|] content-2 | ""
+content-19 ::= ">" layout | "<" content-3 | [^<>] content-2 | ""
+content-8 ::= "<" content-3 | ">" content-4 | "t" content-10 | [^<>t] content-2 | ""
+content-10 ::= "<" content-3 | ">" content-4 | "a" content-12 | [^<>a] content-2 | ""
+content-12 ::= "<" content-3 | ">" content-4 | "r" content-14 | [^<>r] content-2 | ""
+content-14 ::= "<" content-3 | ">" content-4 | "t" content-16 | [^<>t] content-2 | ""
+content-16 ::= "<" content-3 | ">" content-4 | "_" content-18 | [^<>_] content-2 | ""
+content-18 ::= "<" content-3 | ">" content-4 | "h" content-20 | [^<>h] content-2 | ""
+content-20 ::= "<" content-3 | ">" content-4 | "e" content-21 | [^<>e] content-2 | ""
+content-21 ::= "<" content-3 | ">" content-4 | "a" content-22 | [^<>a] content-2 | ""
+content-22 ::= "<" content-3 | ">" content-4 | "d" content-23 | [^<>d] content-2 | ""
+content-23 ::= "<" content-3 | ">" content-4 | "e" content-24 | [^<>e] content-2 | ""
+content-24 ::= "<" content-3 | ">" content-4 | "r" content-25 | [^<>r] content-2 | ""
+content-25 ::= "<" content-3 | ">" content-4 | "_" content-26 | [^<>_] content-2 | ""
+content-26 ::= "<" content-3 | ">" content-4 | "i" content-27 | [^<>i] content-2 | ""
+content-27 ::= "<" content-3 | ">" content-4 | "d" content-28 | [^<>d] content-2 | ""
+content-28 ::= "<" content-3 | ">" content-4 | "|" content-29 | [^<>|] content-2 | ""
+content-29 ::= "<" content-3 | ">" content-30 | [^<>] content-2 | ""
+content-30 ::= "<" content-3 | ">" content-6 | "u" content-31 | [^<>u] content-2 | ""
+content-31 ::= "<" content-3 | ">" content-4 | "s" content-32 | [^<>s] content-2 | ""
+content-32 ::= "<" content-3 | ">" content-4 | "e" content-33 | [^<>e] content-2 | ""
+content-33 ::= "<" content-3 | ">" content-4 | "r" content-34 | [^<>r] content-2 | ""
+content-34 ::= ">" content-4 | "<" content-35 | [^<>] content-2 | ""
+content-35 ::= "<" content-3 | ">" content-4 | "|" content-36 | [^<>|] content-2 | ""
+content-36 ::= "<" content-3 | ">" content-4 | "s" content-8 | "e" content-37 | [^<>es] content-2 | ""
+content-37 ::= "<" content-3 | ">" content-4 | "o" content-9 | "n" content-38 | [^<>no] content-2 | ""
+content-38 ::= "<" content-3 | ">" content-4 | "d" content-39 | [^<>d] content-2 | ""
+content-39 ::= "<" content-3 | ">" content-4 | "_" content-40 | [^<>_] content-2 | ""
+content-40 ::= "<" content-3 | ">" content-4 | "h" content-41 | [^<>h] content-2 | ""
+content-41 ::= "<" content-3 | ">" content-4 | "e" content-42 | [^<>e] content-2 | ""
+content-42 ::= "<" content-3 | ">" content-4 | "a" content-43 | [^<>a] content-2 | ""
+content-43 ::= "<" content-3 | ">" content-4 | "d" content-44 | [^<>d] content-2 | ""
+content-44 ::= "<" content-3 | ">" content-4 | "e" content-45 | [^<>e] content-2 | ""
+content-45 ::= "<" content-3 | ">" content-4 | "r" content-46 | [^<>r] content-2 | ""
+content-46 ::= "<" content-3 | ">" content-4 | "_" content-47 | [^<>_] content-2 | ""
+content-47 ::= "<" content-3 | ">" content-4 | "i" content-48 | [^<>i] content-2 | ""
+content-48 ::= "<" content-3 | ">" content-4 | "d" content-49 | [^<>d] content-2 | ""
+content-49 ::= "<" content-3 | ">" content-4 | "|" content-50 | [^<>|] content-2 | ""
+content-50 ::= "<" content-3 | [^<>] content-2 | ""
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -488,11 +509,11 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5..=7) => Flow::Go(CONTENT),
-                    Found::Marker(8..=11) => {
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -513,17 +534,17 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=11) => {
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -599,7 +620,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5..=8) => {
+                    Found::Marker(5 | 6) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -631,7 +652,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)

@@ -185,7 +185,7 @@ const TO_CALL_2_B: Transition = Transition::new(
     CALL_2,
 );
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -196,8 +196,6 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
         MARKER_B,
@@ -206,7 +204,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -218,8 +216,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
         MARKER,
@@ -252,7 +248,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -263,13 +259,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -280,8 +274,6 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
@@ -291,7 +283,7 @@ static AFTER_TOKENS_OTHER_MARKERS: Markers = Markers::expected(const {
     &[MARKER, MARKER_B]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -305,14 +297,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static AFTER_TOKENS_OTHER_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -323,8 +313,6 @@ static AFTER_TOKENS_OTHER_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
         MARKER_B,
@@ -334,7 +322,7 @@ static AFTER_TOKENS_OTHER_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -347,8 +335,6 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
         MARKER_B,
@@ -428,8 +414,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL,
                             TO_CALL_2,
                             TO_AFTER_TOKENS_OTHER,
@@ -453,8 +437,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_C,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             Transition::new(
@@ -525,8 +507,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TOKENS_OTHER_3,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -548,8 +528,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TOKENS_OTHER_3,
                             TO_AFTER_TOKENS_OTHER_3,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
@@ -577,8 +555,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TOKENS_OTHER_3_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_CALL_B,
                         ]
                     },
@@ -597,8 +573,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TOKENS_OTHER_3_B,
                             TO_AFTER_TOKENS_OTHER_3_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CALL_B,
@@ -627,8 +601,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools", &[], AFTER_TOKENS_OTHER_3),
                             TO_AFTER_TOKENS_OTHER_3_B,
                             TO_AFTER_TOKENS_OTHER_3_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CALL_B,
@@ -713,19 +685,19 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5 | 6) => Flow::Go(CONTENT),
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(11 | 12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOKENS_OTHER)
                     }
@@ -745,21 +717,21 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=11) => {
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -828,7 +800,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_TOKENS_OTHER_3)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -858,7 +830,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_TOKENS_OTHER_3)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -905,12 +877,12 @@ impl Machine for Parser {
                         Flow::Go(CALL_2)
                     }
                     Found::Marker(8 | 9) => Flow::Go(AFTER_TOKENS_OTHER_3),
-                    Found::Marker(10..=13) => {
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
@@ -933,17 +905,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_TOKENS_OTHER_3),
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
@@ -977,17 +949,17 @@ impl Machine for Parser {
                         Flow::Go(CALL)
                     }
                     Found::Marker(6..=8) => Flow::Go(AFTER_TOKENS_OTHER_3),
-                    Found::Marker(9..=12) => {
+                    Found::Marker(9 | 10) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)

@@ -150,7 +150,7 @@ const TO_CONTENT_C: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -161,15 +161,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
         MARKER_B,
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -179,8 +177,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
         MARKER,
@@ -211,7 +207,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -220,13 +216,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -235,13 +229,11 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -253,8 +245,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(";"),
         MARKER_B,
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
     ]
@@ -263,7 +253,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `<|eot_id|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -274,8 +264,6 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|eot_id|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
         MARKER_B,
@@ -350,8 +338,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL,
                             TO_CALL_2,
                         ]
@@ -371,8 +357,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_CONTENT_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             Transition::new(
@@ -439,8 +423,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -462,8 +444,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -483,8 +463,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TOOLS,
                             TO_AFTER_TOOLS,
                             TO_CALL_2,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CALL_B,
@@ -514,8 +492,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CALL_B,
@@ -604,15 +580,15 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(5 | 6) => Flow::Go(CONTENT),
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -628,21 +604,21 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=9) => {
+                    Found::Marker(6 | 7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(8) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -703,7 +679,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5..=8) => {
+                    Found::Marker(5 | 6) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -729,7 +705,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5..=8) => {
+                    Found::Marker(5 | 6) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -761,12 +737,12 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(8..=11) => {
+                    Found::Marker(8 | 9) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
@@ -803,17 +779,17 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)

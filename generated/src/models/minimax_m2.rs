@@ -47,56 +47,53 @@ const AFTER_TURN_END: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(6);
 
-/// Broken markup.
-const UNPARSED_2: StateId = StateId(7);
+/// The name of the called function.
+const CALL_NAME: StateId = StateId(7);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(8);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(8);
+const CALL_NAME_2: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(9);
-
-/// The name of the called function.
-const CALL_NAME_2: StateId = StateId(10);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(12);
-
-/// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(13);
+const AFTER_SECTION_END_3: StateId = StateId(12);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(14);
+const ARGUMENTS: StateId = StateId(13);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(15);
+const ARGUMENT_NAME: StateId = StateId(14);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(16);
+const ARGUMENT_VALUE: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(17);
+const AFTER_TURN_END_7: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(18);
+const AFTER_ARGUMENTS: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(19);
+const AFTER_TOOLS: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(20);
+const AFTER_SECTION_START_3: StateId = StateId(19);
 
 /// A call, as one object.
-const CALL: StateId = StateId(21);
+const CALL: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(22);
+const AFTER_CALL: StateId = StateId(21);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(23);
+const CONTENT_2: StateId = StateId(22);
 const MARKER_E: Marker = Marker::new("[e~[")
     .layout("", "\n")
     .at_end(const {
@@ -120,12 +117,6 @@ const TO_START: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START,
 );
-const TO_UNPARSED_2: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
@@ -224,12 +215,6 @@ const TO_START_B: Transition = Transition::new(
         START,
     )
     .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
@@ -282,12 +267,6 @@ const TO_START_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START,
 );
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -354,19 +333,13 @@ const TO_START_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START,
 );
-const TO_UNPARSED_2_D: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -376,9 +349,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_THINK,
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("```"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
@@ -387,7 +357,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -397,9 +367,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>").layout("\n", "\n\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -422,7 +389,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -436,9 +403,6 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -515,7 +479,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -536,14 +500,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -560,14 +521,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -581,9 +539,6 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -591,7 +546,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -608,9 +563,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -673,7 +625,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -693,14 +645,11 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -717,9 +666,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -741,7 +687,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -758,14 +704,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -784,9 +727,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -864,9 +804,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_START,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
@@ -897,9 +834,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -984,9 +918,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1011,7 +942,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -1097,9 +1027,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1133,9 +1060,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1163,9 +1087,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1198,9 +1119,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1300,9 +1218,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1328,9 +1243,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1383,9 +1295,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_I,
                             TO_AFTER_SECTION_END_3_J,
                             TO_START_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1422,9 +1331,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_I,
                             TO_AFTER_SECTION_END_3_J,
                             TO_START_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1617,21 +1523,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7..=9) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(10) => {
+                    Found::Marker(7) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(8..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1648,16 +1550,12 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(7..=9) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(10..=12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(10) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1694,14 +1592,10 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(11..=13) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(14..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1718,12 +1612,6 @@ impl Machine for Parser {
             }
             AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            UNPARSED_2 => {
-                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1805,13 +1693,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(18..=20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(21) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1845,12 +1727,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14..=16) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1880,15 +1757,10 @@ impl Machine for Parser {
                     }
                     Found::Marker(11..=13) => {
                         io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(14..=16) => {
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1931,13 +1803,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14..=16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2010,13 +1876,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(17..=19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2061,13 +1921,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14..=16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2128,13 +1982,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14..=16) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2181,13 +2029,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(16..=18) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2228,7 +2070,6 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
-            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();

@@ -59,7 +59,7 @@ impl TurnRules<'_> {
             NodeKey::Value { names, .. } => self.declared.get(names).cloned().unwrap_or_default(),
             _ => Vec::new(),
         };
-        let transitions = self.transitions(at);
+        let transitions = self.markers_in_text(at);
         let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).list();
         let names: Vec<Vec<String>> = transitions.iter().map(|(_, step)| self.offered_names(step.next)).list();
         let begins: Vec<Vec<String>> = transitions.iter().map(|(marker, step)| self.beginnings(marker, step)).list();
