@@ -12,7 +12,8 @@ use unjinja_spec::{FormatSpec, TemplateInfo, tags};
 use crate::ask::{Observed, with_format};
 use crate::error::AnalyzeError;
 use crate::probe::Probe;
-use crate::settle::settle;
+use crate::settle::{NO_CALL_SHOWN, settle};
+use crate::suggest::with_described_calls;
 use crate::trace::Comparison;
 use crate::trace::record::comparisons;
 
@@ -87,7 +88,7 @@ pub fn analyze_traced(
 fn analyze_here(
     template: &Template,
     naming: &Naming,
-    observe: Option<&mut (dyn FnMut(&Comparison) + Send)>,
+    mut observe: Option<&mut (dyn FnMut(&Comparison) + Send)>,
 ) -> Result<FormatSpec, AnalyzeError> {
     let named = |error: AnalyzeError| AnalyzeError { template: naming.file.clone(), ..error };
     let probe = Probe::new(template);
@@ -107,7 +108,7 @@ fn analyze_here(
     };
     let mut spec = settle(&probe, &o);
     spec.messages = with_format(&probe, o.calls.as_ref(), &spec);
-    if let Some(observe) = observe {
+    if let Some(observe) = observe.as_mut() {
         comparisons(&o, &spec).iter().for_each(observe);
     }
     spec.template = TemplateInfo {
@@ -118,6 +119,11 @@ fn analyze_here(
         sha256: sha256(template.source()),
         also: Vec::new(),
     };
+    let lacks_calls = spec.gaps.iter().any(|gap| gap == NO_CALL_SHOWN);
+    if let Some(described) = lacks_calls.then(|| with_described_calls(template, &spec)).flatten() {
+        observe.into_iter().for_each(|observe| observe(&Comparison::of_described(&spec, &described)));
+        spec = described;
+    }
     spec.tokens.bos.clone_from(&template.tokens().bos);
     spec.tokens.eos.clone_from(&template.tokens().eos);
     spec.tokens.preserved = spec.preserved_tokens();

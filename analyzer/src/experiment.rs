@@ -52,11 +52,13 @@ pub enum Experiment {
     NullContent,
     /// What the template can render at all.
     Capability,
+    /// What no render shows and the text of the prompt describes.
+    Described,
 }
 
 impl Experiment {
     /// All of them, in the order in which `unjinja explain` lists them.
-    pub const ALL: [Experiment; 22] = [
+    pub const ALL: [Experiment; 23] = [
         Experiment::MessageFields,
         Experiment::CallStyle,
         Experiment::C1,
@@ -79,6 +81,7 @@ impl Experiment {
         Experiment::ContentBesideCalls,
         Experiment::NullContent,
         Experiment::Capability,
+        Experiment::Described,
     ];
 
     /// Its short name: `T1`, or words in snake case.
@@ -106,6 +109,7 @@ impl Experiment {
             Experiment::ContentBesideCalls => "content_beside_calls",
             Experiment::NullContent => "null_content",
             Experiment::Capability => "capability",
+            Experiment::Described => "described",
         }
     }
 
@@ -134,6 +138,7 @@ impl Experiment {
             Experiment::ContentBesideCalls => "an answer together with calls",
             Experiment::NullContent => "content that is null",
             Experiment::Capability => "what the template can render",
+            Experiment::Described => "calls that the prompt describes",
         }
     }
 }

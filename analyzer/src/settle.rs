@@ -14,6 +14,10 @@ use crate::probe::Probe;
 use crate::smallest::small_turns;
 use crate::verify::{Trial, Trials, message_of, parser};
 
+/// What is missing from a spec if tools are offered and the template renders no calls.
+pub(crate) const NO_CALL_SHOWN: &str =
+    "tools are offered, but no render shows a call, so how the model writes calls is unknown";
+
 /// A spec, and what is wrong with it.
 struct Candidate {
     spec: FormatSpec,
@@ -192,9 +196,7 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
         if o.shows_calls() {
             gaps.push("the template renders tool calls, but the spec does not say how they are written".to_owned());
         } else if can.tools {
-            gaps.push(
-                "tools are offered, but no render shows a call, so how the model writes calls is unknown".to_owned(),
-            );
+            gaps.push(NO_CALL_SHOWN.to_owned());
         }
     }
     if spec.reasoning.mode == ReasoningMode::None {

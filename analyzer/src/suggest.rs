@@ -1,8 +1,9 @@
 //! Suggests an overlay for a template that offers tools, or tells the model to reason, and renders neither: the format is
 //! then only described in the text of the prompt.
 //!
-//! What is found here is a guess about the meaning of a text. It is never applied: a person compares the draft with outputs
-//! of the model. The files below look for the shape of an example, for no model and for no sentence of a known template.
+//! What is found here is a guess about the meaning of a text: a person compares the draft with outputs of the model. Only calls
+//! that are described in full are a part of the spec: a tag opens the example, and the parser reads the example back. The files
+//! below look for the shape of an example, for no model and for no sentence of a known template.
 
 mod calls;
 mod draft;
@@ -12,10 +13,13 @@ mod reasoning;
 
 use serde_json::{Map, Value, json};
 use unjinja_render::{RenderOptions, Template, with_big_stack};
+use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::{ChatParser as _, Options, ToolCall};
 use unjinja_spec::{FormatSpec, Overlay, ReasoningMode, ToolFormat};
 
 use crate::conversation::{Call, tools_for};
 use crate::sentinels::{SENTINELS, Sentinels};
+use crate::settle::NO_CALL_SHOWN;
 
 /// The draft of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,16 +39,55 @@ pub struct Suggestion {
 /// use unjinja_analyzer::{Naming, analyze, suggest};
 /// use unjinja_render::Template;
 ///
-/// let text = r#"{% if tools %}Write calls as <call>{"name": "f", "arguments": {}}</call>: {{ tools | tojson }}{% endif %}
+/// let text = r#"{% if tools %}Write calls as CALL {"name": "f", "arguments": {}}: {{ tools | tojson }}{% endif %}
 ///     {%- for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"#;
 /// let template = Template::parse("silent.jinja", text)?;
 /// let spec = analyze(&template, &Naming::of_file("silent.jinja"))?;
 /// let draft = suggest(&template, &spec).ok_or("nothing is described")?;
-/// assert!(draft.overlay.contains("per_call_start = \"<call>\""));
+/// assert!(draft.overlay.contains("name_field = \"name\""));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn suggest(template: &Template, spec: &FormatSpec) -> Option<Suggestion> {
     with_big_stack(|| suggest_here(template, spec)).ok()?
+}
+
+/// A spec with the calls that the prompt describes in full, if the template renders none: an example shows the keys and the
+/// markers, a special token or a pair of tags is around it, and the parser reads the example back. What is weaker is only
+/// suggested.
+pub(crate) fn with_described_calls(template: &Template, spec: &FormatSpec) -> Option<FormatSpec> {
+    let prompts = Prompts::of(template);
+    let others: Vec<&str> = spec.markers().map(|(_, text)| text.trim()).collect();
+    let calls = prompts.added.iter().find_map(|text| calls::described(text, &others))?;
+    let (open, close) = (calls.start.trim(), calls.end.trim());
+    let is_tag = |text: &str| unjinja_spec::tags(text) == [text];
+    // After the brackets of a list of Python calls.
+    let (open, close) = (open.trim_end_matches('[').trim_end(), close.trim_start_matches(']').trim_start());
+    if !is_tag(open) || !(is_special_token(open.as_bytes()) || examples::is_closer(close) && is_tag(close)) {
+        return None;
+    }
+    let example = calls.example.as_ref()?;
+    let draft = Overlay::from_toml(&draft::overlay(&spec.template.file, Some(&calls), None), "draft").ok()?;
+    let mut described = draft.apply(spec).ok()?;
+    if !reads(&described, example) {
+        return None;
+    }
+    described.evidence.described.tool_calls = Some(example.clone());
+    // Other gaps stay.
+    let gaps = spec.gaps.iter().filter(|gap| *gap != NO_CALL_SHOWN);
+    gaps.for_each(|gap| described.add_gap(spec.status, gap.clone()));
+    Some(described)
+}
+
+/// Whether the parser of a spec reads an example as one whole call, and as nothing else.
+fn reads(spec: &FormatSpec, example: &str) -> bool {
+    let Ok(parser) = unjinja_codegen::interpreter(spec) else { return false };
+    let message = parser.parse(example.into(), &Options::new());
+    let is_whole = |call: &ToolCall| call.complete && !call.name.is_empty() && call.arguments.len() > "{}".len();
+    let texts = [&message.content, &message.reasoning_content, &message.unparsed];
+    message.tool_calls.len() == 1
+        && message.tool_calls.iter().all(is_whole)
+        && message.diagnostics.is_empty()
+        && texts.iter().all(|text| text.is_empty())
 }
 
 fn suggest_here(template: &Template, spec: &FormatSpec) -> Option<Suggestion> {

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use serde_json::Value;
+use unjinja_spec::{FormatSpec, diff};
 
 use crate::error::AnalyzeError;
 pub use crate::experiment::Experiment;
@@ -133,6 +134,17 @@ impl Comparison {
         Self::new(experiment, "an answer to a user message")
             .result::<&str, _>("the answer's turn", Err(&error.seen))
             .because("it cannot be rendered, or the answer is not in it, so there is nothing to compare with")
+    }
+
+    /// What the text of the prompt adds to a spec.
+    pub(crate) fn of_described(spec: &FormatSpec, described: &FormatSpec) -> Self {
+        let example = described.evidence.described.tool_calls.as_deref().unwrap_or_default();
+        let comparison = Self::new(Experiment::Described, "the text of a prompt with tools")
+            .render("the example in it", example)
+            .because("no render shows a call; a tag opens this example, and the parser reads it as one call");
+        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+        let new = diff(spec, described).into_iter().filter_map(|change| Some((change.key, value(change.new?))));
+        new.filter(|(key, _)| key.starts_with("tools.")).fold(comparison, |made, (key, value)| made.found(&key, value))
     }
 
     /// Adds a text that was compared.

@@ -86,7 +86,8 @@ impl Verification {
             gaps.push((status, format!("some random turns came back wrong ({figures}); the shortest is {turn}")));
         }
         let calls = spec.tools.format != ToolFormat::None && spec.capabilities.tool_calls;
-        if calls && self.tried > 0 && !self.kinds.keys().any(|kind| kind.calls > 0) {
+        let is_described = spec.evidence.described.tool_calls.is_some();
+        if calls && !is_described && self.tried > 0 && !self.kinds.keys().any(|kind| kind.calls > 0) {
             let gap = "no random turn with a call could be rendered, so calls are not verified";
             gaps.push((Status::Partial, gap.to_owned()));
         }
@@ -95,7 +96,8 @@ impl Verification {
 
     /// The kinds of conversations that were tried, in words.
     pub fn covered(&self) -> Vec<String> {
-        self.kinds.keys().map(ToString::to_string).collect()
+        let held = self.kinds.iter().filter(|(_, tally)| tally.held == tally.tried);
+        held.map(|(kind, _)| kind.to_string()).collect()
     }
 
     /// The figures that a spec records.

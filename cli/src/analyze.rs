@@ -342,8 +342,12 @@ fn line(spec: &FormatSpec) -> String {
         Status::Partial => format!("; {}", gaps::status(spec)),
         Status::Supported | Status::Unsupported => String::new(),
     };
+    let described = match &spec.evidence.described.tool_calls {
+        Some(_) => "; no render shows a call, the prompt describes it",
+        None => "",
+    };
     format!(
-        "{name} {tools:16} {}; {} of {} round trips, {} renders{missing}",
+        "{name} {tools:16} {}; {} of {} round trips, {} renders{described}{missing}",
         visible::lines(&reasoning),
         trips.held,
         trips.tried,

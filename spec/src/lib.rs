@@ -75,9 +75,9 @@ pub use marker::{MarkerKey, MarkerText, UnknownMarker};
 pub use messages::{ArgumentsForm, CallIdForm, ContentForm, EmptyContent, Messages, SystemPlace};
 pub use migrate::Migrated;
 pub use model::{
-    ArgumentOrder, Arguments, CallId, CallIdPosition, Capabilities, Content, ContentMode, Evidence, FormatSpec,
-    Function, GenerationPrompt, Header, OLDEST_SPEC_VERSION, Reasoning, ReasoningMode, RoundTrips, SPEC_VERSION,
-    StartsIn, TemplateInfo, Tokens, ToolFormat, Tools, TurnMarkers,
+    ArgumentOrder, Arguments, CallId, CallIdPosition, Capabilities, Content, ContentMode, Described, Evidence,
+    FormatSpec, Function, GenerationPrompt, Header, OLDEST_SPEC_VERSION, Reasoning, ReasoningMode, RoundTrips,
+    SPEC_VERSION, StartsIn, TemplateInfo, Tokens, ToolFormat, Tools, TurnMarkers,
 };
 pub use overlay::{Overlay, OverlayKey};
 pub use status::Status;

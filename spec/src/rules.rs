@@ -78,7 +78,7 @@ fn by_key(case: &Case<'_>) -> Verdict {
             Informational,
             "what the tokenizer's token is called: where the format holds it, a change of the markers says so",
         ),
-        ("evidence" | "evidence.round_trips", _) => evidence(case, name),
+        ("evidence" | "evidence.round_trips" | "evidence.described", _) => evidence(case, name),
         _ if table.starts_with("generation_prompt[") => generation_prompt(case, table, name),
         _ if case.key.starts_with("alternatives") => alternatives(case),
         _ => no_rule(case),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::examples::{
-    Object, closing, is_closer, objects, placed_tags, python_calls, tag_after, tag_before, word_before,
+    Object, closing, filled, is_closer, objects, placed_tags, python_calls, tag_after, tag_before, word_before,
 };
 use super::passage::{is_about_a_tool, quote};
 
@@ -14,6 +14,9 @@ pub(super) struct Calls {
     pub(super) start: String,
     /// The marker after the calls, with its layout; empty if the text shows none.
     pub(super) end: String,
+    /// The example with its markers, as a model writes it: a value stands where the prompt only names one. `None` if the text
+    /// shows no example.
+    pub(super) example: Option<String>,
     /// The passage that says it.
     pub(super) quote: String,
 }
@@ -93,9 +96,11 @@ fn list_around(text: &str, item: &Range<usize>) -> Option<Range<usize>> {
 
 fn of_object(text: &str, object: &Object, others: &[&str]) -> Calls {
     let (name, arguments) = (object.name.clone(), object.arguments.clone());
+    let filled = filled(&text[object.range.clone()], &name, &arguments);
     let Some(list) = list_around(text, &object.range) else {
         let Around { start, end, range } = around(text, object.range.clone(), others);
-        return Calls { shape: Shape::Object { name, arguments }, start, end, quote: quote(text, range) };
+        let example = filled.map(|object| format!("{start}{object}{end}"));
+        return Calls { shape: Shape::Object { name, arguments }, start, end, example, quote: quote(text, range) };
     };
     let mut markers = around(text, list.clone(), others);
     if markers.start.is_empty() {
@@ -107,7 +112,8 @@ fn of_object(text: &str, object: &Object, others: &[&str]) -> Calls {
         }
     }
     let Around { start, end, range } = markers;
-    Calls { shape: Shape::List { name, arguments, is_shown: true }, start, end, quote: quote(text, range) }
+    let example = filled.map(|object| format!("{start}[{object}]{end}"));
+    Calls { shape: Shape::List { name, arguments, is_shown: true }, start, end, example, quote: quote(text, range) }
 }
 
 fn python(text: &str, others: &[&str]) -> Option<Calls> {
@@ -118,8 +124,8 @@ fn python(text: &str, others: &[&str]) -> Option<Calls> {
             start.push('[');
             end.insert(0, ']');
         }
-        let quote = quote(text, range);
-        (!start.is_empty()).then_some(Calls { shape: Shape::Python, start, end, quote })
+        let (example, quote) = (Some(text[range.clone()].to_owned()), quote(text, range));
+        (!start.is_empty()).then_some(Calls { shape: Shape::Python, start, end, example, quote })
     })
 }
 
@@ -133,6 +139,7 @@ fn list_after_a_tag(text: &str) -> Option<Calls> {
             shape: Shape::List { name: "name".to_owned(), arguments: "arguments".to_owned(), is_shown: false },
             start: tag.to_owned(),
             end: String::new(),
+            example: None,
             quote: quote(text, range.clone()),
         })
     })
@@ -170,7 +177,8 @@ fn named_in_tags(text: &str, tags: &Tags<'_>) -> Option<Calls> {
         value_prefix: String::new(),
         value_suffix: format!("{before_close}{close}{}", space(end.end..text.len())),
     };
-    Some(Calls { shape: Shape::Tagged(tagged), start, end: after, quote: quote(text, range) })
+    let example = Some(text[range.clone()].to_owned());
+    Some(Calls { shape: Shape::Tagged(tagged), start, end: after, example, quote: quote(text, range) })
 }
 
 /// `<call>NAME<key>KEY</key><value>VALUE</value></call>`.
@@ -213,6 +221,7 @@ fn named_after_a_tag(text: &str, tags: &Tags<'_>) -> Option<Calls> {
         shape: Shape::Tagged(tagged),
         start: format!("{opener}{leading}"),
         end: (*closer).to_owned(),
+        example: Some(text[start.start..last.end].to_owned()),
         quote: quote(text, start.start..last.end),
     })
 }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
 use unjinja_spec::tags;
 
 use super::passage::is_about_a_tool;
@@ -88,17 +89,30 @@ pub(super) fn closing(text: &str, open: usize) -> Option<usize> {
 
 /// The keys of an object, without those of objects in it.
 fn keys(object: &str) -> Vec<String> {
-    let (mut keys, mut depth) = (Vec::new(), 0_usize);
+    members(object).into_iter().map(|(key, _)| key.to_owned()).collect()
+}
+
+/// The members of an object, without those of objects in it: each key, and where its value stands.
+fn members(object: &str) -> Vec<(&str, Range<usize>)> {
+    let (mut keys, mut ends, mut depth) = (Vec::new(), Vec::new(), 0_usize);
     let mut characters = object.char_indices();
     while let Some((at, c)) = characters.next() {
         match c {
             '{' | '[' | '(' => depth += 1,
-            '}' | ']' | ')' => depth = depth.saturating_sub(1),
+            '}' | ']' | ')' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    ends.push(at);
+                }
+            }
+            ',' if depth == 1 => ends.push(at),
             '"' | '\'' => {
                 let inner = &object[at + 1..];
                 let Some(length) = inner.find(c) else { break };
-                if depth == 1 && inner[length + 1..].trim_start().starts_with(':') {
-                    keys.push(inner[..length].to_owned());
+                if depth == 1
+                    && let Some(value) = inner[length + 1..].trim_start().strip_prefix(':')
+                {
+                    keys.push((&inner[..length], object.len() - value.len()));
                 }
                 // The text between the quotes may hold brackets.
                 for _ in inner[..=length].chars() {
@@ -108,7 +122,29 @@ fn keys(object: &str) -> Vec<String> {
             _ => {}
         }
     }
-    keys
+    let value = |start: usize| start..ends.iter().copied().find(|end| *end >= start).unwrap_or(object.len());
+    keys.into_iter().map(|(key, start)| (key, value(start))).collect()
+}
+
+/// An example of a call as a model writes it. A value that is JSON stays; a name, arguments and a text take the places of words
+/// that only stand for them. `None` if something in the example is not a member.
+pub(super) fn filled(object: &str, name: &str, arguments: &str) -> Option<String> {
+    let mut out = object.to_owned();
+    for (key, range) in members(object).into_iter().rev() {
+        let value = serde_json::from_str::<Value>(object[range.clone()].trim()).ok();
+        let new = match value {
+            Some(Value::String(text)) if key == name && !text.is_empty() => continue,
+            Some(Value::Object(_)) if key == arguments => continue,
+            Some(_) if key != name && key != arguments => continue,
+            _ if key == name => " \"a_name\"",
+            _ if key == arguments => " {\"a_key\": \"a value\"}",
+            _ => " \"a value\"",
+        };
+        out.replace_range(range, new);
+    }
+    // Some prompts write the keys in the other quotes.
+    let quoted = out.replace('\'', "\"");
+    [&out, &quoted].iter().any(|text| serde_json::from_str::<Value>(text).is_ok()).then_some(out)
 }
 
 /// The complete tags of a text, with their places.

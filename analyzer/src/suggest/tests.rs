@@ -3,7 +3,7 @@
 use unjinja_codegen::interpreter;
 use unjinja_render::Template;
 use unjinja_runtime::{Message, Options, Tools, parse};
-use unjinja_spec::{FormatSpec, Overlay};
+use unjinja_spec::{FormatSpec, Overlay, Status};
 
 use super::{Suggestion, suggest};
 use crate::{Naming, analyze};
@@ -28,11 +28,12 @@ fn draft(described: &str) -> Result<(Option<Suggestion>, FormatSpec), Failure> {
     Ok((suggest(&template, &spec), spec))
 }
 
-/// What a parser with the draft makes of an output.
+/// What a parser with the draft makes of an output. No draft is needed for what is described in full.
 fn read(described: &str, output: &str) -> Result<Message, Failure> {
     let (draft, spec) = draft(described)?;
-    let draft = draft.ok_or("nothing is described")?;
-    let corrected = Overlay::from_toml(&draft.overlay, "draft")?.apply(&spec)?;
+    assert_eq!(draft.is_none(), !spec.evidence.described.is_empty(), "{described}");
+    let corrected = draft.map(|draft| Overlay::from_toml(&draft.overlay, "draft")?.apply(&spec)).transpose()?;
+    let corrected = corrected.unwrap_or(spec);
     let tools = serde_json::json!([{"type": "function", "function": {"name": "get_rain", "parameters": {
         "type": "object", "properties": {"place": {"type": "string"}, "days": {"type": "integer"}}}}}]);
     let options = Options::new().tools(&Tools::from_openai(&tools)?);
@@ -88,6 +89,39 @@ fn described_calls_are_read_with_the_draft() -> Result<(), Failure> {
 }
 
 #[test]
+fn what_is_described_in_full_is_a_part_of_the_spec() -> Result<(), Failure> {
+    // The text, and the example as the parser reads it back.
+    let full = [
+        (CASES[0].0, "<call>\n{\"name\": \"a_name\", \"arguments\": {\"a_key\": \"a value\"}}\n</call>"),
+        (CASES[4].0, "<use>\n<tool=the_name>\n<field=a_key>\na value\n</field>\n</tool>\n</use>"),
+        (CASES[5].0, "<use>name_of_tool\n<k>a_key</k>\n<v>a_value</v>\n</use>"),
+        (
+            "Calls are a list: <|use|>[{'name': the name, 'arguments': {\"k\": 1}}, ...]",
+            "<|use|>[{'name': \"a_name\", 'arguments': {\"k\": 1}}]",
+        ),
+    ];
+    for (described, example) in full {
+        let (suggestion, spec) = draft(described)?;
+        assert_eq!(spec.evidence.described.tool_calls.as_deref(), Some(example), "{described}");
+        assert_eq!((spec.status, suggestion), (Status::Supported, None), "{described}: {:?}", spec.gaps);
+    }
+    // No opener, a word as the opener, no example, a tag that nothing closes, members that are not shown in full.
+    for described in [
+        CASES[6].0,
+        CASES[1].0,
+        CASES[2].0,
+        "Write <call>{\"name\": \"f\", \"arguments\": {}} if you need a tool.",
+        "Write <call>{\"name\": \"f\", \"arguments\": {}, …}</call> if you need a tool.",
+        "Write <call>[the_name(key=value, ...)]</call> if you need a tool.",
+    ] {
+        let (suggestion, spec) = draft(described)?;
+        assert_eq!(spec.evidence.described.tool_calls, None, "{described}");
+        assert_eq!((spec.status, suggestion.is_some()), (Status::Partial, true), "{described}");
+    }
+    Ok(())
+}
+
+#[test]
 fn described_reasoning_is_read_with_the_draft() -> Result<(), Failure> {
     let cases = [
         ("First write your thoughts between <thinking> and </thinking>, then answer.", "<thinking>Hm.</thinking>Yes."),
@@ -118,14 +152,10 @@ fn a_description_under_a_switch_is_found() -> Result<(), Failure> {
 
 #[test]
 fn a_draft_quotes_the_passage_and_gives_reasons() -> Result<(), Failure> {
-    let (found, _) = draft(CASES[0].0)?;
+    let (found, _) = draft(CASES[1].0)?;
     let found = found.ok_or("nothing is described")?;
-    assert_eq!(found.quotes, [CASES[0].0]);
-    assert!(
-        found.overlay.contains("#   To call a function, answer with an object in call tags:\n"),
-        "{}",
-        found.overlay
-    );
+    assert_eq!(found.quotes, [format!("<|system|>\n{}", CASES[1].0)]);
+    assert!(found.overlay.contains("#   Answer with @@calls["), "{}", found.overlay);
     let keys: Vec<&str> = found.overlay.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')).collect();
     assert!(keys.len() > 5 && keys.iter().all(|line| line.contains(" # ")), "{}", found.overlay);
     Ok(())

@@ -87,6 +87,9 @@ fn head(explanation: &Explanation) -> String {
     if let Some(evidence) = &explanation.evidence {
         fact("round trips", format!("{} of {}", evidence.round_trips.held, evidence.round_trips.tried));
         fact("renders", evidence.renders.to_string());
+        if evidence.described.tool_calls.is_some() {
+            fact("calls are known from", "the text of the prompt".to_owned());
+        }
     }
     out.push_str("</p>");
     if let Some(reason) = &explanation.reason {

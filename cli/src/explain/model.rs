@@ -9,7 +9,7 @@ use unjinja_grammar::{Grammar, GrammarOptions};
 use unjinja_runtime::Interpreter;
 use unjinja_runtime::trace::{Expected, Reading, StateView, Why, states};
 use unjinja_runtime::{Message, Options, Tools};
-use unjinja_spec::{FormatSpec, RoundTrips, Status};
+use unjinja_spec::{Described, FormatSpec, RoundTrips, Status};
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -75,6 +75,9 @@ pub(crate) struct Evidence {
     pub renders: u32,
     /// Random conversations that were rendered and parsed back.
     pub round_trips: RoundTrips,
+    /// What no render shows and the text of the prompt describes.
+    #[serde(skip_serializing_if = "Described::is_empty")]
+    pub described: Described,
 }
 
 /// A comparison of the analysis.
@@ -228,6 +231,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "value_types",
             "content_beside_calls",
             "null_content",
+            "described",
         ],
     ),
     ("Capabilities", &["capability"]),
@@ -304,7 +308,8 @@ impl Explanation {
     }
 
     fn of_spec(&mut self, sources: &Sources<'_>, found: &FormatSpec, spec: &FormatSpec) {
-        self.evidence = Some(Evidence { renders: spec.evidence.renders, round_trips: spec.evidence.round_trips });
+        let unjinja_spec::Evidence { renders, round_trips, described, .. } = spec.evidence.clone();
+        self.evidence = Some(Evidence { renders, round_trips, described });
         self.gaps.clone_from(&spec.gaps);
         self.keys = keys(found, spec, &self.comparisons);
         self.toml = Some(spec.to_toml());

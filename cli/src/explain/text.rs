@@ -39,7 +39,9 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
     };
     let format = explanation.keys.iter().find(|key| key.key == "tools.format").and_then(|key| key.value.as_str());
     let mut parts = vec![outcome];
-    parts.extend(format.map(|format| format!("calls: {format}")));
+    let is_described = explanation.evidence.as_ref().is_some_and(|evidence| evidence.described.tool_calls.is_some());
+    let source = if is_described { ", as the prompt describes them" } else { "" };
+    parts.extend(format.map(|format| format!("calls: {format}{source}")));
     if let Some(evidence) = &explanation.evidence {
         let trips = evidence.round_trips;
         parts.push(format!("{} of {} round trips", trips.held, trips.tried));
