@@ -193,7 +193,7 @@ pub fn run<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) ->
             return code;
         }
     };
-    log::begin(cli.verbose);
+    log::begin(cli.verbose, cli.quiet);
     cli.color.write_global();
     match dispatch(&cli.command, Ui { quiet: cli.quiet }) {
         Ok(()) | Err(Failure::BrokenPipe) => 0,

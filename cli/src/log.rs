@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use unjinja_analyzer::trace::{Comparison, Finding};
-use unjinja_dynamic::{Input, LoadError, Loaded, Loader};
+use unjinja_dynamic::{Correction, Input, LoadError, Loaded, Loader};
 
 use crate::visible;
 
@@ -15,23 +15,36 @@ const LONGEST: usize = 60;
 
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// Turns the log on if the flag or the environment variable asks for it.
-pub(crate) fn begin(flag: bool) {
+/// Whether `--quiet` was given.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Turns the log on if the flag `verbose` or the environment variable asks for it.
+pub(crate) fn begin(verbose: bool, quiet: bool) {
     let set = std::env::var(VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "off" | "false"));
-    ON.store(flag || set, Ordering::Relaxed);
+    ON.store(verbose || set, Ordering::Relaxed);
+    QUIET.store(quiet, Ordering::Relaxed);
 }
 
 pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Loads a spec, and logs the comparisons if it takes an analysis.
+/// Loads a spec, and logs the comparisons if it takes an analysis. An overlay that was written for another template is named on
+/// standard error, unless the command is quiet.
 pub(crate) fn load(loader: &Loader, input: Input) -> Result<Loaded, LoadError> {
-    if !is_on() {
-        return loader.load(input);
-    }
     let file = input.place().file_name().unwrap_or_default().to_string_lossy().into_owned();
-    loader.load_observed(input, &mut |made| comparison(&file, made))
+    let loaded = if is_on() {
+        loader.load_observed(input, &mut |made| comparison(&file, made))?
+    } else {
+        loader.load(input)?
+    };
+    for remark in loaded.corrections.iter().filter_map(Correction::remark) {
+        if !QUIET.load(Ordering::Relaxed) {
+            let line = format!("{file}: {remark}; --without-known-formats leaves it out");
+            anstream::eprintln!("{}", visible::line(&line));
+        }
+    }
+    Ok(loaded)
 }
 
 /// Writes one line about a comparison if the log is on.

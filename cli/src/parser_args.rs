@@ -30,6 +30,10 @@ pub(crate) struct ParserArgs {
     /// Apply these corrections, instead of the overlay next to the template or the spec, or a known one.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     overlay: Option<PathBuf>,
+    /// Use only the template itself: no reviewed spec of a supported model, and no overlay that was written for another
+    /// template.
+    #[arg(long, help_heading = HEADING, conflicts_with = "model")]
+    without_known_formats: bool,
 }
 
 /// The flags of commands that read or constrain a model's output, and have no template as an argument.
@@ -72,9 +76,11 @@ impl ParserArgs {
 
     /// The loader with the overlay that `--overlay` names.
     pub(crate) fn loader(&self) -> Loader {
+        let loader = Loader::new();
+        let loader = if self.without_known_formats { loader.without_known_formats() } else { loader };
         match &self.overlay {
-            Some(path) => Loader::new().overlay_file(path),
-            None => Loader::new(),
+            Some(path) => loader.overlay_file(path),
+            None => loader,
         }
     }
 

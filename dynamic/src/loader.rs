@@ -85,6 +85,8 @@ enum Given {
 struct Chosen {
     reason: Reason,
     file: Option<PathBuf>,
+    /// The name of the spec that it was written for, if it is a known one.
+    model: Option<String>,
     overlay: Overlay,
 }
 
@@ -351,9 +353,9 @@ impl Loader {
         let chosen = self.overlays_for(&bare)?;
         let Bare { spec: bare, origin, cache, .. } = bare;
         let (mut spec, mut corrections) = (bare.clone(), Vec::new());
-        for Chosen { reason, file, overlay } in chosen {
+        for Chosen { reason, file, model, overlay } in chosen {
             spec = overlay.apply(&spec)?;
-            corrections.push(Correction::new(reason, file, &overlay));
+            corrections.push(Correction::new(reason, file, model, &overlay));
         }
         Ok(Loaded { bare, spec, origin, corrections, source, cache })
     }
@@ -370,7 +372,12 @@ impl Loader {
             let known = if self.without_known_formats { &[] } else { known::overlays() };
             fitting(&bare.spec, bare.origin, known)
         });
-        let chosen = |(reason, overlay): (Reason, &Overlay)| Chosen { reason, file: None, overlay: overlay.clone() };
+        let chosen = |(reason, known): (Reason, &KnownOverlay)| Chosen {
+            reason,
+            file: None,
+            model: Some(known.name.clone()),
+            overlay: known.overlay.clone(),
+        };
         Ok(found.map(chosen).into_iter().collect())
     }
 
@@ -389,7 +396,7 @@ impl Given {
     fn chosen(&self) -> Result<Chosen, LoadError> {
         match self {
             Self::File(path) => Chosen::in_file(Reason::Given, path),
-            Self::Overlay(overlay) => Ok(Chosen { reason: Reason::Given, file: None, overlay: (**overlay).clone() }),
+            Self::Overlay(overlay) => Ok(Chosen { reason: Reason::Given, file: None, model: None, overlay: (**overlay).clone() }),
         }
     }
 }
@@ -397,7 +404,7 @@ impl Given {
 impl Chosen {
     fn in_file(reason: Reason, path: &Path) -> Result<Self, LoadError> {
         let overlay = Overlay::from_toml(&input::text(path)?, &path.display().to_string())?;
-        Ok(Self { reason, file: Some(path.to_owned()), overlay })
+        Ok(Self { reason, file: Some(path.to_owned()), model: None, overlay })
     }
 }
 

@@ -40,13 +40,15 @@ use crate::vocabulary::{Vocabulary, adds};
 /// ```
 #[derive(Clone, Debug)]
 pub struct KnownOverlay {
+    /// The name of the spec that it was written for.
+    pub(crate) name: String,
     sha256: String,
     /// The hash of the format; `None` if it has no calls.
     format: Option<String>,
     /// The vocabulary of the format, without the overlay and with it.
     base: Vocabulary,
     corrected: Vocabulary,
-    overlay: Overlay,
+    pub(crate) overlay: Overlay,
 }
 
 /// Where the spec of a model comes from.
@@ -67,6 +69,8 @@ pub struct Correction {
     pub reason: Reason,
     /// The file that it was read from, if it was read from one.
     pub file: Option<PathBuf>,
+    /// The name of the spec that it was written for; `None` if the caller or a file gave it.
+    pub model: Option<String>,
     /// The keys that it sets, each with the reason that the overlay gives.
     pub keys: Vec<OverlayKey>,
 }
@@ -92,7 +96,8 @@ impl KnownOverlay {
     pub fn new(spec: &FormatSpec, overlay: Overlay) -> Self {
         let base = Vocabulary::of(spec);
         let corrected = overlay.apply(spec).map_or_else(|_| base.clone(), |spec| Vocabulary::of(&spec));
-        Self { sha256: spec.template.sha256.clone(), format: format_with_calls(spec), base, corrected, overlay }
+        let (name, sha256) = (spec.template.name.clone(), spec.template.sha256.clone());
+        Self { name, sha256, format: format_with_calls(spec), base, corrected, overlay }
     }
 
     /// Whether the overlay fits a spec without overlays, and why.
@@ -113,8 +118,20 @@ fn format_with_calls(spec: &FormatSpec) -> Option<String> {
 }
 
 impl Correction {
-    pub(crate) fn new(reason: Reason, file: Option<PathBuf>, overlay: &Overlay) -> Self {
-        Self { reason, file, keys: overlay.keys().cloned().collect() }
+    pub(crate) fn new(reason: Reason, file: Option<PathBuf>, model: Option<String>, overlay: &Overlay) -> Self {
+        Self { reason, file, model, keys: overlay.keys().cloned().collect() }
+    }
+
+    /// What a user should know about an overlay that was written for another template: whose it is, and why it is applied. `None`
+    /// for all other overlays.
+    pub fn remark(&self) -> Option<String> {
+        let why = match self.reason {
+            Reason::SameFormat => "both templates have the same format",
+            Reason::SameVocabulary => "the markers of both templates have the same special tokens and words",
+            Reason::Given | Reason::NextToSource | Reason::SameTemplate => return None,
+        };
+        let model = self.model.as_deref().unwrap_or("another model");
+        Some(format!("the overlay of {model} is applied: {why}"))
     }
 }
 
@@ -126,10 +143,10 @@ pub(crate) fn fitting<'k>(
     spec: &FormatSpec,
     origin: Origin,
     known: &'k [KnownOverlay],
-) -> Option<(Reason, &'k Overlay)> {
+) -> Option<(Reason, &'k KnownOverlay)> {
     let fitting = |reason| known.iter().filter(move |one| one.fits(spec) == Some(reason));
     if let Some(one) = fitting(Reason::SameTemplate).next() {
-        return Some((Reason::SameTemplate, &one.overlay));
+        return Some((Reason::SameTemplate, one));
     }
     if origin == Origin::Reviewed {
         return None;
@@ -140,5 +157,5 @@ pub(crate) fn fitting<'k>(
     let first = alike.next()?;
     let corrected = first.overlay.apply(spec).ok()?;
     let agrees = |other: &KnownOverlay| other.overlay.apply(spec).is_ok_and(|spec| spec == corrected);
-    alike.all(agrees).then_some((reason, &first.overlay))
+    alike.all(agrees).then_some((reason, first))
 }

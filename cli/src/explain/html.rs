@@ -96,6 +96,9 @@ fn head(explanation: &Explanation) -> String {
         let _ =
             write!(out, "<p class=\"reason\"><b>Why there is no parser.</b> {}</p>", escape(&visible::lines(reason)));
     }
+    for correction in &explanation.corrections {
+        let _ = write!(out, "<p>{}</p>", escape(&visible::lines(correction)));
+    }
     for gap in explanation.gaps.iter().filter(|_| explanation.outcome == Outcome::Partial) {
         let _ = write!(out, "<p class=\"reason\"><b>What is missing.</b> {}</p>", escape(&visible::lines(gap)));
     }

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use unjinja_analyzer::trace::Comparison;
 use unjinja_dynamic::{Input, LoadError, Loaded};
-use unjinja_spec::FormatSpec;
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
@@ -79,8 +78,8 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
 }
 
-/// The spec before and after its overlay is applied, or why no spec was found.
-type Found = Result<(FormatSpec, FormatSpec), String>;
+/// What was loaded, or why no spec was found.
+type Found = Result<Loaded, String>;
 
 /// The file that is explained, what it is, and its spec.
 fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(String, FileKind, Found), Failure> {
@@ -89,12 +88,11 @@ fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(Str
     if let Some(named) = arguments.parser.named()? {
         let file = arguments.parser.spec().map(name);
         let file = file.unwrap_or_else(|| format!("{}.toml", named.bare.template.name));
-        return Ok((file, FileKind::Spec, Ok((named.bare, named.spec))));
+        return Ok((file, FileKind::Spec, Ok(named)));
     }
     let path = arguments.path.as_ref().ok_or_else(|| Failure::Input("name a template or a spec".to_owned()))?;
     if path.extension().is_some_and(|e| e == "toml") {
-        let Loaded { bare, spec, .. } = loader.load(Input::spec(path))?;
-        return Ok((name(path), FileKind::Spec, Ok((bare, spec))));
+        return Ok((name(path), FileKind::Spec, Ok(loader.load(Input::spec(path))?)));
     }
     let source = input::template(path)?;
     let file = source.file();
@@ -103,7 +101,7 @@ fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(Str
         comparisons.push(comparison.clone());
     };
     let found = match loader.load_observed(Input::source(source), observe) {
-        Ok(Loaded { bare, spec, .. }) => Ok((bare, spec)),
+        Ok(loaded) => Ok(loaded),
         Err(error @ (LoadError::Template { .. } | LoadError::Analysis { .. })) => Err(error.to_string()),
         Err(error) => return Err(error.into()),
     };

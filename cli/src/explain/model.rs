@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Experiment};
 use unjinja_codegen::interpreter;
+use unjinja_dynamic::{Correction, Loaded};
 use unjinja_grammar::{Grammar, GrammarOptions};
 use unjinja_runtime::Interpreter;
 use unjinja_runtime::trace::{Expected, Reading, StateView, Why, states};
@@ -25,6 +26,9 @@ pub(crate) struct Explanation {
     pub reason: Option<String>,
     /// What the spec does not describe.
     pub gaps: Vec<String>,
+    /// The overlays that were written for other templates and are applied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<String>,
     /// How well the spec is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
@@ -274,7 +278,7 @@ pub(crate) struct Sources<'a> {
     pub kind: FileKind,
     pub comparisons: &'a [Comparison],
     /// The spec without and with its overlay, or why no spec was found.
-    pub spec: Result<(FormatSpec, FormatSpec), String>,
+    pub spec: Result<Loaded, String>,
     pub tools: Option<&'a Tools>,
     pub generation_prompt: Option<&'a str>,
     pub output: Option<&'a [u8]>,
@@ -291,6 +295,7 @@ impl Explanation {
             outcome: Outcome::Failed,
             reason: None,
             gaps: Vec::new(),
+            corrections: Vec::new(),
             evidence: None,
             comparisons,
             keys: Vec::new(),
@@ -301,7 +306,10 @@ impl Explanation {
             output: None,
         };
         match &sources.spec {
-            Ok((found, spec)) => explanation.of_spec(sources, found, spec),
+            Ok(loaded) => {
+                explanation.corrections = loaded.corrections.iter().filter_map(Correction::remark).collect();
+                explanation.of_spec(sources, &loaded.bare, &loaded.spec);
+            }
             Err(reason) => explanation.reason = Some(reason.clone()),
         }
         explanation

@@ -81,6 +81,9 @@ pub(crate) fn write(explanation: &Explanation, parts: &[Section], out: &mut impl
     for gap in explanation.gaps.iter().filter(|_| explanation.outcome == Outcome::Partial) {
         writeln!(out, "{MARK}missing:{MARK:#} {}", visible::lines(gap))?;
     }
+    for correction in &explanation.corrections {
+        writeln!(out, "{MARK}overlay:{MARK:#} {}; --without-known-formats leaves it out", visible::lines(correction))?;
+    }
     if wanted(Section::Comparisons) && explanation.kind == FileKind::Template {
         comparisons(explanation, out)?;
     }
