@@ -132,7 +132,15 @@ impl Observed {
         // What is shown only with a switch may still be removed without it.
         let shown = reasoning.iter().any(|reasoned| reasoned.is_marked() && reasoned.extra.is_empty());
         let candidates = if shown { Vec::new() } else { marker_candidates(probe) };
-        let split = splits(probe, style, &candidates);
+        let mut split = splits(probe, style, &candidates);
+        // A template may remove reasoning in several forms.
+        let is_shown = |tag: &str| reasoning.iter().flat_map(Reasoned::next_texts).any(|text| text.contains(tag));
+        let is_tried = |tag: &str| split.iter().any(|split| split.tag == tag);
+        let is_other = |tag: &str| speaks_of_thinking(tag) && text::opening_tag(tag).is_some();
+        let others = marker_candidates(probe).into_iter();
+        let others: Vec<String> =
+            others.filter(|tag| is_other(tag) && !is_shown(tag) && !is_tried(tag)).collect();
+        split.extend(others.chunks(1).flat_map(|tag| splits(probe, style, tag)));
         let whole = |switch: &String, on: bool| {
             probe.render(&user, &Value::Null, true, &[(switch.clone(), on.into())]).unwrap_or_default()
         };
@@ -401,7 +409,7 @@ fn marker_candidates(probe: &Probe<'_>) -> Vec<String> {
 }
 
 /// HiddenHistory: answers with a candidate in the middle. If it ends reasoning, the template drops the first half. Some templates
-/// do so only if the opening tag is there, too. The last one is the first that does.
+/// do so only if the opening tag is there, too. No other candidate is tried after one that does.
 fn splits(probe: &Probe<'_>, style: Style, candidates: &[String]) -> Vec<Split> {
     let mut tried = Vec::new();
     for tag in candidates {

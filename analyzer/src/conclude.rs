@@ -7,7 +7,7 @@ use unjinja_spec::{
     Content, ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, TemplateInfo, ToolFormat, Tools,
 };
 
-use crate::ask::{Observed, capabilities};
+use crate::ask::{Observed, capabilities, speaks_of_thinking};
 use crate::error::Gap;
 
 mod answer;
@@ -79,9 +79,24 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     spec.content = content;
     spec.tools = tools;
     spec.alternatives = alternatives;
+    if reasons {
+        for (open, end) in other_reasoning(o, &spec) {
+            spec.alternatives.entry(MarkerKey::ReasoningStart).or_default().push(open);
+            spec.alternatives.entry(MarkerKey::ReasoningEnd).or_default().push(end);
+        }
+    }
     spec.capabilities = capabilities(&o.abilities, o.calls.as_ref(), reasons);
     spec.messages = o.messages;
     (spec, gaps)
+}
+
+/// The tags around reasoning that none of the markers holds, and at which the template cuts past answers: its model may write them
+/// as well.
+fn other_reasoning(o: &Observed, spec: &FormatSpec) -> Vec<(String, String)> {
+    let is_known = |tag: &str| spec.markers().any(|(_, text)| text.contains(tag));
+    let dropped = o.split.iter().filter(|split| split.drops()).map(|split| split.tag.as_str());
+    let pair = |end: &str| Some((crate::text::opening_tag(end)?, end.to_owned()));
+    dropped.filter(|end| speaks_of_thinking(end) && !is_known(end)).filter_map(pair).collect()
 }
 
 /// Whether a call's opening marker ends reasoning that was not closed. It does where calls have a closing marker too:

@@ -203,9 +203,10 @@ fn opens(key: MarkerKey) -> bool {
 pub(super) fn repeated_opener(spec: &Source<'_>) -> Expr {
     let whole = MarkerText::new(&spec.reasoning.start);
     let mut again: Vec<Expr> = Vec::new();
-    for (key, text) in
-        [(MarkerKey::AssistantStart, &spec.turn.assistant_start), (MarkerKey::ReasoningStart, &spec.reasoning.start)]
-    {
+    let own =
+        [(MarkerKey::AssistantStart, &spec.turn.assistant_start), (MarkerKey::ReasoningStart, &spec.reasoning.start)];
+    let others = spec.alternatives.get(&MarkerKey::ReasoningStart).into_iter().flatten();
+    for (key, text) in own.into_iter().chain(others.map(|text| (MarkerKey::ReasoningStart, text))) {
         for core in parts(text) {
             let tag = Literal { after: whole.after.to_owned(), ..tolerated(key, core, Role::Inner) };
             let tag = Expr::Literal(tag);

@@ -214,6 +214,8 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_START_2_C: Transition = Transition::new("reasoning.start", &[], START_2)
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
@@ -259,12 +261,12 @@ const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
         AFTER_PER_CALL_END_5,
     )
     .recovery();
-const TO_START_2_C: Transition = Transition::new(
+const TO_START_2_D: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_START_2_D: Transition = Transition::new(
+const TO_START_2_E: Transition = Transition::new(
         "reasoning.start",
         const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
         START_2,
@@ -317,12 +319,12 @@ const TO_AFTER_PER_CALL_END_5_C: Transition = Transition::new(
         AFTER_PER_CALL_END_5,
     )
     .recovery();
-const TO_START_2_E: Transition = Transition::new(
+const TO_START_2_F: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_START_2_F: Transition = Transition::new(
+const TO_START_2_G: Transition = Transition::new(
         "reasoning.start",
         const { &[Action::EndCalls, Action::OpenReasoning] },
         START_2,
@@ -480,11 +482,12 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|turn>model`, `<|channel>thought`; compared with the text at the current position.
+/// The markers of this state: `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`; compared with the text at the current position.
 static START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|turn>model").layout("", "\n"),
         Marker::new("<|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
     ]
 });
 
@@ -1062,7 +1065,8 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.assistant_start", &[], START_2)
                                 .recovery(),
-                            Transition::new("reasoning.start", &[], START_2).recovery(),
+                            TO_START_2_C,
+                            TO_START_2_C,
                         ]
                     },
                 )
@@ -1176,9 +1180,9 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_C,
-                            TO_START_2_C,
                             TO_START_2_D,
+                            TO_START_2_D,
+                            TO_START_2_E,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1213,9 +1217,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_E,
-                            TO_START_2_E,
                             TO_START_2_F,
+                            TO_START_2_F,
+                            TO_START_2_G,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1271,9 +1275,9 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_C,
-                            TO_START_2_C,
                             TO_START_2_D,
+                            TO_START_2_D,
+                            TO_START_2_E,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1401,9 +1405,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_C,
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_E,
-                            TO_START_2_E,
                             TO_START_2_F,
+                            TO_START_2_F,
+                            TO_START_2_G,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1471,9 +1475,9 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_E,
-                            TO_START_2_E,
                             TO_START_2_F,
+                            TO_START_2_F,
+                            TO_START_2_G,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1520,9 +1524,9 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_C,
-                            TO_START_2_C,
                             TO_START_2_D,
+                            TO_START_2_D,
+                            TO_START_2_E,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1789,7 +1793,7 @@ impl Machine for Parser {
             }
             START_2 => {
                 match io.expect(&START_2_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(START_2),
+                    Found::Marker(0..=2) => Flow::Go(START_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(REASONING),
                 }
