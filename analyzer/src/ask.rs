@@ -48,6 +48,8 @@ pub(crate) struct Observed {
     /// R1 and R3, for each carrier that was tried.
     pub reasoning: Vec<Reasoned>,
     /// The texts that may be markers, from the template's string literals.
+    pub marks: Vec<String>,
+    /// Those that are tried as the end of reasoning: none where turns show reasoning.
     pub candidates: Vec<String>,
     /// HiddenHistory: for each candidate, an answer with it in the middle.
     pub split: Vec<Split>,
@@ -131,16 +133,16 @@ impl Observed {
         let reasoning = reasoning(probe, style, calls.as_ref(), &switches, &fields, &user_alone);
         // What is shown only with a switch may still be removed without it.
         let shown = reasoning.iter().any(|reasoned| reasoned.is_marked() && reasoned.extra.is_empty());
-        let candidates = if shown { Vec::new() } else { marker_candidates(probe) };
+        let marks = marker_candidates(probe);
+        let candidates = if shown { Vec::new() } else { marks.clone() };
         let mut split = splits(probe, style, &candidates);
         // A template may remove reasoning in several forms.
         let is_shown = |tag: &str| reasoning.iter().flat_map(Reasoned::next_texts).any(|text| text.contains(tag));
         let is_tried = |tag: &str| split.iter().any(|split| split.tag == tag);
         let is_other = |tag: &str| speaks_of_thinking(tag) && text::opening_tag(tag).is_some();
-        let others = marker_candidates(probe).into_iter();
-        let others: Vec<String> =
-            others.filter(|tag| is_other(tag) && !is_shown(tag) && !is_tried(tag)).collect();
-        split.extend(others.chunks(1).flat_map(|tag| splits(probe, style, tag)));
+        let others = marks.iter().filter(|tag| is_other(tag) && !is_shown(tag) && !is_tried(tag));
+        let others = other_splits(probe, style, others);
+        split.extend(others);
         let whole = |switch: &String, on: bool| {
             probe.render(&user, &Value::Null, true, &[(switch.clone(), on.into())]).unwrap_or_default()
         };
@@ -160,6 +162,7 @@ impl Observed {
             fields,
             switched: if shown { Vec::new() } else { switched.filter(|s| s.on != s.off).collect() },
             reasoning,
+            marks,
             candidates,
             split,
             styles,
@@ -181,6 +184,11 @@ impl Observed {
     pub(crate) fn encloses_user(&self, end: &str) -> bool {
         let whole = self.switched.iter().flat_map(|switched| [switched.on.as_str(), switched.off.as_str()]);
         whole.chain([self.user_alone.as_str()]).any(|text| encloses_user(text, end))
+    }
+
+    /// What every prompt says before the first message.
+    pub(crate) fn own_text(&self) -> &str {
+        self.user_alone.split_once(SENTINELS.user).map_or("", |(before, _)| before)
     }
 
     /// A usual field of reasoning that is rendered without a marker after it.
@@ -414,8 +422,7 @@ fn splits(probe: &Probe<'_>, style: Style, candidates: &[String]) -> Vec<Split> 
     let mut tried = Vec::new();
     for tag in candidates {
         for open in [Some(String::new()), text::opening_tag(tag)].into_iter().flatten() {
-            let carrier = Carrier::Tags(open, tag.clone());
-            let message = AssistantMessage::content(SENTINELS.content).with_reasoning(&carrier, SENTINELS.reasoning);
+            let message = split_at(open, tag.clone());
             let (last, past) = (probe.turn(&message, style, &[]), probe.past_turn(&message, style, &[]));
             tried.push(Split { tag: tag.clone(), last, past });
             if tried.last().is_some_and(Split::drops) {
@@ -435,13 +442,38 @@ fn splits(probe: &Probe<'_>, style: Style, candidates: &[String]) -> Vec<Split> 
     tried
 }
 
+/// An answer with reasoning in it, up to this tag.
+fn split_at(open: String, tag: String) -> AssistantMessage {
+    AssistantMessage::content(SENTINELS.content).with_reasoning(&Carrier::Tags(open, tag), SENTINELS.reasoning)
+}
+
+/// HiddenHistory for other forms of reasoning than the usual one: answers that hold it as a model writes it, with the tags on lines
+/// of their own.
+fn other_splits<'t>(probe: &Probe<'_>, style: Style, tags: impl Iterator<Item = &'t String>) -> Vec<Split> {
+    let split = |tag: &String| {
+        let message = split_at(format!("{}\n", text::opening_tag(tag)?), format!("\n{tag}\n\n"));
+        let (last, past) = (probe.turn(&message, style, &[]), probe.past_turn(&message, style, &[]));
+        Some(Split { tag: tag.clone(), last, past })
+    };
+    tags.filter_map(split).collect()
+}
+
 impl Split {
     /// Whether the template drops the text before the tag.
     pub(crate) fn drops(&self) -> bool {
         let drops = |turn: &LabelledTurn| {
             turn.first(MessagePart::Content).is_some() && turn.first(MessagePart::Reasoning).is_none()
         };
-        [&self.last, &self.past].into_iter().flatten().any(drops)
+        self.turns().any(drops)
+    }
+
+    /// Whether the template takes the tag away, with the text before it or in favour of another tag.
+    pub(crate) fn reads(&self) -> bool {
+        self.turns().any(|turn| turn.first(MessagePart::Content).is_some() && !turn.text.contains(self.tag.as_str()))
+    }
+
+    fn turns(&self) -> impl Iterator<Item = &LabelledTurn> {
+        [&self.last, &self.past].into_iter().flatten()
     }
 }
 

@@ -27,11 +27,13 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     let answer = answer::answer(o, &opening);
     let mut reasoning = Reasoning { end: answer.reasoning_end.clone(), ..opening.reasoning.clone() };
     let mut content = answer.content.clone();
+    let mut described = None;
     if reasoning.mode == ReasoningMode::None
         && content.mode == ContentMode::Plain
         && let Some((instructed, wrapper)) = prompts::instructed(o)
     {
         (reasoning, content) = (instructed, wrapper);
+        described = Some(format!("{}…{}", reasoning.start, reasoning.end));
     }
     // A turn without reasoning may hold something else than an empty block.
     let other = answer.empty_reasoning.iter().find(|text| !text.contains(reasoning.start.trim()));
@@ -87,16 +89,17 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     }
     spec.capabilities = capabilities(&o.abilities, o.calls.as_ref(), reasons);
     spec.messages = o.messages;
+    spec.evidence.described.reasoning = described;
     (spec, gaps)
 }
 
-/// The tags around reasoning that none of the markers holds, and at which the template cuts past answers: its model may write them
-/// as well.
+/// The tags around reasoning that none of the markers holds, and that the template takes away from past answers: its model may
+/// write them as well.
 fn other_reasoning(o: &Observed, spec: &FormatSpec) -> Vec<(String, String)> {
     let is_known = |tag: &str| spec.markers().any(|(_, text)| text.contains(tag));
-    let dropped = o.split.iter().filter(|split| split.drops()).map(|split| split.tag.as_str());
+    let read = o.split.iter().filter(|split| split.reads()).map(|split| split.tag.as_str());
     let pair = |end: &str| Some((crate::text::opening_tag(end)?, end.to_owned()));
-    dropped.filter(|end| speaks_of_thinking(end) && !is_known(end)).filter_map(pair).collect()
+    read.filter(|end| speaks_of_thinking(end) && !is_known(end)).filter_map(pair).collect()
 }
 
 /// Whether a call's opening marker ends reasoning that was not closed. It does where calls have a closing marker too:

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use unjinja_runtime::Interpreter;
 use unjinja_spec::{Content, FormatSpec, MarkerKey, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
 
-use crate::ask::Observed;
+use crate::ask::{Observed, speaks_of_thinking};
 use crate::conclude::{self, Evidence, PromptEnd};
 use crate::error::Gap;
 use crate::message_kind::MessageKind;
 use crate::probe::Probe;
 use crate::smallest::small_turns;
+use crate::text;
 use crate::verify::{Trial, Trials, message_of, parser};
 
 /// What is missing from a spec if tools are offered and the template renders no calls.
@@ -199,7 +200,16 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
             gaps.push(NO_CALL_SHOWN.to_owned());
         }
     }
+    if spec.tools.format == ToolFormat::None && !o.shows_calls() && !can.tools {
+        let is_call = |end: &&String| ["tool_call", "toolcall", "function_call"].iter().any(|word| end.contains(word));
+        let closes = |end: &&String| text::opening_tag(end).is_some_and(|open| o.marks.contains(&open));
+        let end = o.marks.iter().filter(is_call).filter(closes).find(|end| !known(end));
+        gaps.extend(end.map(|end| format!("the text of the template has {end}, and no render shows a call")));
+    }
     if spec.reasoning.mode == ReasoningMode::None {
+        if let Some(tag) = text::tags(o.own_text()).into_iter().find(|tag| speaks_of_thinking(tag)) {
+            gaps.push(format!("the prompt speaks of {tag}, and no render shows reasoning"));
+        }
         if o.reasoning.iter().any(|reasoned| reasoned.is_marked()) {
             gaps.push("the template renders reasoning, but the spec does not say how it is written".to_owned());
         } else if let Some(field) = o.unmarked_reasoning() {

@@ -589,12 +589,15 @@ pub struct Described {
     /// How tool calls are written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<String>,
+    /// How reasoning is written: its tags.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
 }
 
 impl Described {
     /// Whether nothing is described that no render shows.
     pub fn is_empty(&self) -> bool {
-        self.tool_calls.is_none()
+        self.tool_calls.is_none() && self.reasoning.is_none()
     }
 }
 

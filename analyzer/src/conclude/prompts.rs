@@ -3,7 +3,7 @@
 use unjinja_spec::{Content, ContentMode, GenerationPrompt, Reasoning, ReasoningMode, StartsIn};
 
 use super::opening::Opening;
-use crate::ask::{Observed, Prompt};
+use crate::ask::{Observed, Prompt, speaks_of_thinking};
 use crate::text;
 
 /// The generation prompts of a spec, and the variable that switches thinking.
@@ -62,9 +62,26 @@ fn opens_reasoning(rest: &str, reasoning: &Reasoning) -> bool {
     start.is_empty() || rest.contains(start)
 }
 
-/// R2 without reasoning in turns and generation prompts: with a switch on, the prompt may tell the model between which
-/// tags to reason, and perhaps between which to answer.
+/// Without reasoning in turns and generation prompts: the prompt may tell the model between which tags to reason, and perhaps
+/// between which to answer.
 pub(crate) fn instructed(o: &Observed) -> Option<(Reasoning, Content)> {
+    instructed_by_switch(o).or_else(|| Some((instructed_always(o)?, Content::default())))
+}
+
+/// The prompt of every conversation holds an example of reasoning: two tags that speak of it, with a text between them.
+fn instructed_always(o: &Observed) -> Option<Reasoning> {
+    let own = o.own_text();
+    let open = text::tags(own).into_iter().find(|tag| speaks_of_thinking(tag) && text::opening_tag(tag).is_none())?;
+    let rest = own.split_once(open)?.1;
+    let end = text::tags(rest).into_iter().find(|end| text::is_counterpart(open, end))?;
+    let (example, _) = rest.split_once(end)?;
+    let (start, end) = (open.to_owned(), end.to_owned());
+    let shown = !example.trim().is_empty();
+    shown.then(|| Reasoning { mode: ReasoningMode::TagBased, start, end, ..Reasoning::default() })
+}
+
+/// R2: the same, for a prompt that says so only with a switch on.
+fn instructed_by_switch(o: &Observed) -> Option<(Reasoning, Content)> {
     o.switched.iter().find_map(|switched| {
         let on = text::tags(&switched.on);
         let tags: Vec<&str> = on.into_iter().filter(|tag| !switched.off.contains(tag)).collect();
