@@ -212,6 +212,7 @@ fn of_lost(trials: &Trials<'_, '_>, turn: &AssistantMessage, why: &Lost) -> Opti
             let reason = match part {
                 MessagePart::Reasoning => "the template does not render the reasoning",
                 MessagePart::Content => "the template does not render the answer",
+                MessagePart::Value(..) => "the template writes a text without the quotes or escapes that it needs",
                 _ => "the template does not render the call",
             };
             ("nothing to parse: the render lacks a part of the message".to_owned(), reason)

@@ -346,6 +346,9 @@ impl<'p, 't> Trials<'p, 't> {
         if message_is_plain(&expected) && past() {
             return Trial::Held(None);
         }
+        if let Some(part) = unescaped(&rendered, turn, spec) {
+            return Trial::Lost(Lost::Lacks(part, rendered));
+        }
         Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
     }
 
@@ -464,6 +467,30 @@ fn lacking(rendered: &str, message: &Message) -> Option<MessagePart> {
     }
     let texts = [(MessagePart::Reasoning, &message.reasoning_content), (MessagePart::Content, &message.content)];
     texts.into_iter().find(|(_, text)| lacks(text)).map(|(part, _)| part)
+}
+
+/// A text among the arguments that a parser takes for another one, because the template writes it without what makes it whole:
+/// between quotes without the escapes that it needs, or without quotes where a literal may stand, though it begins with a quote
+/// itself. Models write literals.
+fn unescaped(rendered: &str, turn: &AssistantMessage, spec: &FormatSpec) -> Option<MessagePart> {
+    let are_literals =
+        matches!(spec.tools.format, ToolFormat::CallExpression | ToolFormat::JsonNative | ToolFormat::TagWithJson);
+    let is_written = |text: &str| {
+        let escaped = text.replace('\\', "\\\\").replace('\n', "\\n");
+        let literal = |quote: char| format!("{quote}{}{quote}", escaped.replace(quote, &format!("\\{quote}")));
+        ['\'', '"'].into_iter().any(|quote| rendered.contains(&literal(quote)))
+    };
+    // Where only a separator ends a value, a literal is read first.
+    let arguments = &spec.tools.arguments;
+    let unclosed = arguments.value_suffix.trim().is_empty() && !arguments.separator.trim().is_empty();
+    let is_bare = |text: &str| text.starts_with(['\'', '"']) && !is_written(text);
+    let needs_escapes = |text: &str| text.contains(['\\', '\'', '"', '\n']);
+    let is_lost = |text: &str| {
+        if are_literals { needs_escapes(text) && !is_written(text) } else { unclosed && is_bare(text) }
+    };
+    let lacks = |value: &Value| value.as_str().is_some_and(is_lost);
+    let mut calls = turn.calls.iter().enumerate();
+    calls.find_map(|(number, call)| Some(MessagePart::Value(number, call.arguments.values().position(lacks)?)))
 }
 
 fn same(parsed: &Message, expected: &Message) -> bool {

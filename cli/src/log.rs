@@ -33,11 +33,8 @@ pub(crate) fn is_on() -> bool {
 /// standard error, unless the command is quiet.
 pub(crate) fn load(loader: &Loader, input: Input) -> Result<Loaded, LoadError> {
     let file = input.place().file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let loaded = if is_on() {
-        loader.load_observed(input, &mut |made| comparison(&file, made))?
-    } else {
-        loader.load(input)?
-    };
+    let loaded =
+        if is_on() { loader.load_observed(input, &mut |made| comparison(&file, made))? } else { loader.load(input)? };
     for remark in loaded.corrections.iter().filter_map(Correction::remark) {
         if !QUIET.load(Ordering::Relaxed) {
             let line = format!("{file}: {remark}; --without-known-formats leaves it out");

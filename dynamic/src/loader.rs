@@ -396,7 +396,9 @@ impl Given {
     fn chosen(&self) -> Result<Chosen, LoadError> {
         match self {
             Self::File(path) => Chosen::in_file(Reason::Given, path),
-            Self::Overlay(overlay) => Ok(Chosen { reason: Reason::Given, file: None, model: None, overlay: (**overlay).clone() }),
+            Self::Overlay(overlay) => {
+                Ok(Chosen { reason: Reason::Given, file: None, model: None, overlay: (**overlay).clone() })
+            }
         }
     }
 }

@@ -161,6 +161,53 @@ fn a_supported_spec_lacks_nothing_that_is_rendered() -> Result<(), Failure> {
     Ok(())
 }
 
+/// The closing tags in a template's string literals whose names speak of reasoning or of calls, and whose opening tags are there
+/// as well.
+fn speaking_tags(template: &Template) -> Vec<String> {
+    let literals = template.string_literals().concat();
+    let closing = |(open, close): (&str, char)| -> Vec<String> {
+        let starts = literals.match_indices(open).map(|(at, _)| &literals[at..]);
+        let tags = starts.filter_map(|text| Some(text[..=text.find(close)?].to_owned()));
+        tags.filter(|tag| !tag.contains(|c: char| c.is_whitespace() || c == '{')).collect()
+    };
+    let words = ["think", "thought", "reason", "tool_call", "toolcall", "function_call"];
+    let speaks = |tag: &String| words.iter().any(|word| tag.to_lowercase().contains(word));
+    let has_opener = |tag: &String| literals.contains(&tag.replacen('/', "", 1));
+    let tags = [("</", '>'), ("[/", ']')].into_iter().flat_map(closing);
+    tags.filter(speaks).filter(has_opener).collect()
+}
+
+#[test]
+fn tags_about_reasoning_and_calls_are_read_or_named() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let (mut count, mut wrong) = (0, Vec::new());
+    for ((folder, file), (source, spec)) in sampled_specs(&corpus, 4)? {
+        let Some(spec) = spec.filter(|spec| spec.status == Status::Supported) else { continue };
+        let template = Template::parse(&file, &source)?;
+        // What a prompt says about its own text, its tools and their results is no marker of an answer.
+        let tool = json!({"type": "function", "function": {"name": "f", "description": "", "parameters": {}}});
+        let prompt = |tools: Value| {
+            let messages = json!([{"role": "user", "content": "Hello."}]);
+            let context = json!({"messages": messages, "tools": tools, "add_generation_prompt": false,
+                                 "bos_token": "", "eos_token": ""});
+            template.render(&context).unwrap_or_default()
+        };
+        let prompts = [prompt(Value::Null), prompt(json!([tool]))];
+        let prompted = spec.generation_prompt.iter().map(|prompt| prompt.text.as_str());
+        let read: Vec<&str> = spec.markers().map(|(_, text)| text).chain(prompted).collect();
+        for tag in speaking_tags(&template) {
+            count += 1;
+            if !read.iter().chain(&prompts.each_ref().map(String::as_str)).any(|text| text.contains(&tag)) {
+                wrong.push(format!("{folder}/{file}: {tag}"));
+            }
+        }
+    }
+    println!("{count} tags");
+    assert!(count > 100, "{count} tags");
+    assert!(wrong.is_empty(), "supported, but these tags are not read:\n{}", wrong.join("\n"));
+    Ok(())
+}
+
 /// Whether a report is right about its conversation: it is refused, or it is rendered as the report says, and another text in
 /// the place of what is said to be lost changes nothing.
 fn is_right(template: &Template, report: &GapReport) -> bool {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use unjinja_render::Template;
 use unjinja_runtime::{Message, Options, parse};
-use unjinja_spec::{FormatSpec, ReasoningMode, StartsIn, Status};
+use unjinja_spec::{FormatSpec, MarkerKey, ReasoningMode, StartsIn, Status};
 
 use crate::analyze::{Naming, analyze};
 
@@ -314,5 +314,54 @@ fn headers_open_nothing() -> Result<(), Failure> {
          {% else %}{{ m.content }}</bot>{% endif %}{% endfor %}",
     )?;
     assert_eq!((spec.status, spec.reasoning.mode), (Status::Supported, ReasoningMode::None), "{:?}", spec.gaps);
+    Ok(())
+}
+
+/// Answers in `<|assistant|>`, with a text before all messages, and a change to past answers.
+fn answering(own_text: &str, change: &str) -> String {
+    format!(
+        "{own_text}{{% for m in messages %}}{{% set text = m.content %}}{{% if m.role == 'assistant' %}}{change}{{% endif %}}\
+         <|{{{{ m.role }}}}|>{{{{ text }}}}<|end|>{{% endfor %}}{{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+    )
+}
+
+#[test]
+fn every_form_of_reasoning_that_is_removed_is_read() -> Result<(), Failure> {
+    // One form is dropped; the other is kept under the tags of the first.
+    let change = "{% if '</thinking>' in text %}{% set text = text.replace('thinking>', 'think>') %}{% endif %}\
+                  {% set text = text.split('</think>')[-1] %}";
+    let (template, spec) = template(&answering("", change))?;
+    assert_eq!(spec.reasoning.end, "</thinking>");
+    assert_eq!(spec.alternatives[&MarkerKey::ReasoningEnd], ["</think>"]);
+    for output in ["<think>Clouds.</think>Yes.<|end|>", "<thinking>Clouds.</thinking>Yes.<|end|>"] {
+        let message = read(&template, &spec, &json!({}), output)?;
+        assert_eq!(thought(&message), ("Clouds.", "Yes."), "{output}");
+    }
+    Ok(())
+}
+
+#[test]
+fn reasoning_that_every_prompt_describes_is_read() -> Result<(), Failure> {
+    let (template, spec) =
+        template(&answering("<|system|>First [THINK]your thoughts[/THINK], then words.<|end|>", ""))?;
+    assert_eq!(spec.evidence.described.reasoning.as_deref(), Some("[THINK]…[/THINK]"));
+    let message = read(&template, &spec, &json!({}), "[THINK]Clouds.[/THINK]Yes.<|end|>")?;
+    assert_eq!((thought(&message), spec.status), (("Clouds.", "Yes."), Status::Supported));
+    Ok(())
+}
+
+#[test]
+fn tags_that_nothing_shows_are_named() -> Result<(), Failure> {
+    // A tag that the prompt only speaks of, and tags around calls that are handed over in a form of the template's own.
+    let own_text = "<|system|>Your <Thought> is hidden.<|end|>";
+    let calls =
+        "{% if m.my_calls %}{% set text = text + '<function_calls>' + m.my_calls + '</function_calls>' %}{% endif %}";
+    for (source, gap) in [
+        (answering(own_text, ""), "the prompt speaks of <Thought>, and no render shows reasoning"),
+        (answering("", calls), "the text of the template has </function_calls>, and no render shows a call"),
+    ] {
+        let (_, spec) = template(&source)?;
+        assert_eq!((spec.status, &spec.gaps[..]), (Status::Partial, &[gap.to_owned()][..]), "{source}");
+    }
     Ok(())
 }
