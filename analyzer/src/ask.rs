@@ -19,11 +19,14 @@ use call_turns::shows_call;
 pub(crate) use messages::with_format;
 pub(crate) use prompts::{Prompt, speaks_of_thinking};
 use prompts::{encloses_user, from_last_tag, opens_user, prompts, switches};
+pub(crate) use splits::Split;
+use splits::{other_splits, splits};
 
 mod abilities;
 mod call_turns;
 mod messages;
 mod prompts;
+mod splits;
 
 /// Everything that a template was asked.
 pub(crate) struct Observed {
@@ -79,13 +82,6 @@ pub(crate) struct Reasoned {
     pub with_call: Option<LabelledTurn>,
 }
 
-/// An answer with a possible closing marker of reasoning in its middle.
-pub(crate) struct Split {
-    pub tag: String,
-    pub last: Result<LabelledTurn, RenderError>,
-    pub past: Result<LabelledTurn, RenderError>,
-}
-
 /// A value that is not a string.
 pub(crate) const NUMBER: u32 = 4711;
 
@@ -136,11 +132,14 @@ impl Observed {
         let marks = marker_candidates(probe);
         let candidates = if shown { Vec::new() } else { marks.clone() };
         let mut split = splits(probe, style, &candidates);
-        // A template may remove reasoning in several forms.
-        let is_shown = |tag: &str| reasoning.iter().flat_map(Reasoned::next_texts).any(|text| text.contains(tag));
+        // A template may remove reasoning in several forms. Tags that its own text or calls hold are something else.
+        let calls_text = calls.iter().map(|calls| calls.one.text.as_str());
+        let texts = reasoning.iter().flat_map(Reasoned::next_texts).chain(calls_text).chain([user_alone.as_str()]);
+        let texts: Vec<&str> = texts.collect();
+        let is_elsewhere = |tag: &str| texts.iter().any(|text| text.contains(tag));
         let is_tried = |tag: &str| split.iter().any(|split| split.tag == tag);
-        let is_other = |tag: &str| speaks_of_thinking(tag) && text::opening_tag(tag).is_some();
-        let others = marks.iter().filter(|tag| is_other(tag) && !is_shown(tag) && !is_tried(tag));
+        let others =
+            marks.iter().filter(|tag| text::opening_tag(tag).is_some() && !is_elsewhere(tag) && !is_tried(tag));
         let others = other_splits(probe, style, others);
         split.extend(others);
         let whole = |switch: &String, on: bool| {
@@ -414,67 +413,6 @@ fn marker_candidates(probe: &Probe<'_>) -> Vec<String> {
         }
     }
     candidates
-}
-
-/// HiddenHistory: answers with a candidate in the middle. If it ends reasoning, the template drops the first half. Some templates
-/// do so only if the opening tag is there, too. No other candidate is tried after one that does.
-fn splits(probe: &Probe<'_>, style: Style, candidates: &[String]) -> Vec<Split> {
-    let mut tried = Vec::new();
-    for tag in candidates {
-        for open in [Some(String::new()), text::opening_tag(tag)].into_iter().flatten() {
-            let message = split_at(open, tag.clone());
-            let (last, past) = (probe.turn(&message, style, &[]), probe.past_turn(&message, style, &[]));
-            tried.push(Split { tag: tag.clone(), last, past });
-            if tried.last().is_some_and(Split::drops) {
-                return tried;
-            }
-            // Or only before the last answer. This is asked of closing tags only: it takes two more renders.
-            if text::opening_tag(tag).is_none() {
-                continue;
-            }
-            let (last, past) = (probe.turn(&message, style, &[]), probe.earlier_turn(&message, style));
-            tried.push(Split { tag: tag.clone(), last, past });
-            if tried.last().is_some_and(Split::drops) {
-                return tried;
-            }
-        }
-    }
-    tried
-}
-
-/// An answer with reasoning in it, up to this tag.
-fn split_at(open: String, tag: String) -> AssistantMessage {
-    AssistantMessage::content(SENTINELS.content).with_reasoning(&Carrier::Tags(open, tag), SENTINELS.reasoning)
-}
-
-/// HiddenHistory for other forms of reasoning than the usual one: answers that hold it as a model writes it, with the tags on lines
-/// of their own.
-fn other_splits<'t>(probe: &Probe<'_>, style: Style, tags: impl Iterator<Item = &'t String>) -> Vec<Split> {
-    let split = |tag: &String| {
-        let message = split_at(format!("{}\n", text::opening_tag(tag)?), format!("\n{tag}\n\n"));
-        let (last, past) = (probe.turn(&message, style, &[]), probe.past_turn(&message, style, &[]));
-        Some(Split { tag: tag.clone(), last, past })
-    };
-    tags.filter_map(split).collect()
-}
-
-impl Split {
-    /// Whether the template drops the text before the tag.
-    pub(crate) fn drops(&self) -> bool {
-        let drops = |turn: &LabelledTurn| {
-            turn.first(MessagePart::Content).is_some() && turn.first(MessagePart::Reasoning).is_none()
-        };
-        self.turns().any(drops)
-    }
-
-    /// Whether the template takes the tag away, with the text before it or in favour of another tag.
-    pub(crate) fn reads(&self) -> bool {
-        self.turns().any(|turn| turn.first(MessagePart::Content).is_some() && !turn.text.contains(self.tag.as_str()))
-    }
-
-    fn turns(&self) -> impl Iterator<Item = &LabelledTurn> {
-        [&self.last, &self.past].into_iter().flatten()
-    }
 }
 
 // ----- calls -----

@@ -7,7 +7,7 @@ use unjinja_spec::{
     Content, ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, TemplateInfo, ToolFormat, Tools,
 };
 
-use crate::ask::{Observed, capabilities, speaks_of_thinking};
+use crate::ask::{Observed, capabilities};
 use crate::error::Gap;
 
 mod answer;
@@ -97,9 +97,10 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
 /// write them as well.
 fn other_reasoning(o: &Observed, spec: &FormatSpec) -> Vec<(String, String)> {
     let is_known = |tag: &str| spec.markers().any(|(_, text)| text.contains(tag));
-    let read = o.split.iter().filter(|split| split.reads()).map(|split| split.tag.as_str());
+    let usual = spec.reasoning.end.as_str();
+    let removed = o.split.iter().filter(|split| split.is_removed(usual)).map(|split| split.tag.as_str());
     let pair = |end: &str| Some((crate::text::opening_tag(end)?, end.to_owned()));
-    read.filter(|end| speaks_of_thinking(end) && !is_known(end)).filter_map(pair).collect()
+    removed.filter(|end| !is_known(end)).filter_map(pair).collect()
 }
 
 /// Whether a call's opening marker ends reasoning that was not closed. It does where calls have a closing marker too:

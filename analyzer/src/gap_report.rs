@@ -14,6 +14,7 @@ use crate::conversation::AssistantMessage;
 use crate::observed::MessagePart;
 use crate::probe::Probe;
 use crate::sentinels::SENTINELS;
+use crate::settle::{NO_CALL, NO_REASONING};
 use crate::smallest::{small_turns, smallest, undescribed_turns};
 use crate::verify::{Failure, Lost, Trial, Trials, Verification, message_of};
 
@@ -138,9 +139,11 @@ fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> O
     }
     let switches: Vec<&String> = probe.variables.iter().filter(|name| speaks_of_thinking(name)).collect();
     // Most templates render no reasoning, and many no calls. That is a gap only where they ask for it.
+    let lacks = |what: &str| spec.gaps.iter().any(|gap| gap.ends_with(what));
+    let (lacks_reasoning, lacks_calls) = (lacks(NO_REASONING), lacks(NO_CALL));
     let is_asked_for = |turn: &AssistantMessage| {
-        let reasons = spec.reasoning.mode != ReasoningMode::None || !switches.is_empty();
-        let calls = spec.tools.format != ToolFormat::None || offers;
+        let reasons = spec.reasoning.mode != ReasoningMode::None || !switches.is_empty() || lacks_reasoning;
+        let calls = spec.tools.format != ToolFormat::None || offers || lacks_calls;
         (turn.reasoning.is_none() || reasons) && (turn.calls.is_empty() || calls)
     };
     let mut lost = None;

@@ -19,6 +19,12 @@ use crate::verify::{Trial, Trials, message_of, parser};
 pub(crate) const NO_CALL_SHOWN: &str =
     "tools are offered, but no render shows a call, so how the model writes calls is unknown";
 
+/// How a gap ends if the template's text has to do with reasoning that no render shows.
+pub(crate) const NO_REASONING: &str = "no render shows reasoning";
+
+/// How a gap ends if the template's text has to do with calls that no render shows.
+pub(crate) const NO_CALL: &str = "no render shows a call";
+
 /// A spec, and what is wrong with it.
 struct Candidate {
     spec: FormatSpec,
@@ -204,11 +210,11 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
         let is_call = |end: &&String| ["tool_call", "toolcall", "function_call"].iter().any(|word| end.contains(word));
         let closes = |end: &&String| text::opening_tag(end).is_some_and(|open| o.marks.contains(&open));
         let end = o.marks.iter().filter(is_call).filter(closes).find(|end| !known(end));
-        gaps.extend(end.map(|end| format!("the text of the template has {end}, and no render shows a call")));
+        gaps.extend(end.map(|end| format!("the text of the template has {end}, and {NO_CALL}")));
     }
     if spec.reasoning.mode == ReasoningMode::None {
         if let Some(tag) = text::tags(o.own_text()).into_iter().find(|tag| speaks_of_thinking(tag)) {
-            gaps.push(format!("the prompt speaks of {tag}, and no render shows reasoning"));
+            gaps.push(format!("the prompt speaks of {tag}, and {NO_REASONING}"));
         }
         if o.reasoning.iter().any(|reasoned| reasoned.is_marked()) {
             gaps.push("the template renders reasoning, but the spec does not say how it is written".to_owned());

@@ -3,8 +3,9 @@
 use sha2::{Digest, Sha256};
 
 use crate::document::Node;
+use crate::evidence::Evidence;
 use crate::messages::Messages;
-use crate::model::{Capabilities, Evidence, FormatSpec, SPEC_VERSION, TemplateInfo, Tokens};
+use crate::model::{Capabilities, FormatSpec, SPEC_VERSION, TemplateInfo, Tokens};
 use crate::status::Status;
 use crate::write;
 

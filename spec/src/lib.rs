@@ -45,6 +45,7 @@ mod diff;
 mod document;
 mod effect;
 mod error;
+mod evidence;
 mod fault;
 mod functions;
 mod hand_over;
@@ -69,15 +70,16 @@ pub use call_ids::{CallIdShape, CallIds, ModelIds};
 pub use diff::{Change, diff, line_of, worst};
 pub use effect::Effect;
 pub use error::{Problem, SpecError};
+pub use evidence::{Described, Evidence, RoundTrips};
 pub use functions::{Functions, FunctionsForm};
 pub use hand_over::Carrier;
 pub use marker::{MarkerKey, MarkerText, UnknownMarker};
 pub use messages::{ArgumentsForm, CallIdForm, ContentForm, EmptyContent, Messages, SystemPlace};
 pub use migrate::Migrated;
 pub use model::{
-    ArgumentOrder, Arguments, CallId, CallIdPosition, Capabilities, Content, ContentMode, Described, Evidence,
-    FormatSpec, Function, GenerationPrompt, Header, OLDEST_SPEC_VERSION, Reasoning, ReasoningMode, RoundTrips,
-    SPEC_VERSION, StartsIn, TemplateInfo, Tokens, ToolFormat, Tools, TurnMarkers,
+    ArgumentOrder, Arguments, CallId, CallIdPosition, Capabilities, Content, ContentMode, FormatSpec, Function,
+    GenerationPrompt, Header, OLDEST_SPEC_VERSION, Reasoning, ReasoningMode, SPEC_VERSION, StartsIn, TemplateInfo,
+    Tokens, ToolFormat, Tools, TurnMarkers,
 };
 pub use overlay::{Overlay, OverlayKey};
 pub use status::Status;

@@ -164,15 +164,15 @@ fn a_supported_spec_lacks_nothing_that_is_rendered() -> Result<(), Failure> {
 /// The closing tags in a template's string literals whose names speak of reasoning or of calls, and whose opening tags are there
 /// as well.
 fn speaking_tags(template: &Template) -> Vec<String> {
-    let literals = template.string_literals().concat();
+    let literals = template.string_literals();
     let closing = |(open, close): (&str, char)| -> Vec<String> {
-        let starts = literals.match_indices(open).map(|(at, _)| &literals[at..]);
+        let starts = literals.iter().flat_map(|text| text.match_indices(open).map(|(at, _)| &text[at..]));
         let tags = starts.filter_map(|text| Some(text[..=text.find(close)?].to_owned()));
         tags.filter(|tag| !tag.contains(|c: char| c.is_whitespace() || c == '{')).collect()
     };
     let words = ["think", "thought", "reason", "tool_call", "toolcall", "function_call"];
     let speaks = |tag: &String| words.iter().any(|word| tag.to_lowercase().contains(word));
-    let has_opener = |tag: &String| literals.contains(&tag.replacen('/', "", 1));
+    let has_opener = |tag: &String| literals.iter().any(|text| text.contains(&tag.replacen('/', "", 1)));
     let tags = [("</", '>'), ("[/", ']')].into_iter().flat_map(closing);
     tags.filter(speaks).filter(has_opener).collect()
 }

@@ -38,7 +38,7 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
         let one = Comparison::new(Experiment::HiddenHistory, format!("{} in the middle of an answer", split.tag))
             .result("the last message", text_of(&split.last))
             .result("followed by another", text_of(&split.past));
-        list.push(if split.reads() {
+        list.push(if split.is_removed(&spec.reasoning.end) {
             record
                 .found(one, &["reasoning.mode", "reasoning.start", "reasoning.end"])
                 .because("the template removes it, or the text before it")

@@ -60,7 +60,12 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
         return Some("no call was read".to_owned());
     }
     // A schema may allow arguments that it does not declare, and an answer any text.
-    let harmless = [DiagnosticKind::UnknownArgument, DiagnosticKind::SpecialToken, DiagnosticKind::StrayMarker];
+    let harmless = [
+        DiagnosticKind::UnknownArgument,
+        DiagnosticKind::SpecialToken,
+        DiagnosticKind::StrayMarker,
+        DiagnosticKind::CutMarker,
+    ];
     if let Some(diagnostic) = message.diagnostics.iter().find(|diagnostic| !harmless.contains(&diagnostic.kind)) {
         return Some(format!("{diagnostic:?}"));
     }
