@@ -342,13 +342,7 @@ fn line(spec: &FormatSpec) -> String {
         Status::Partial => format!("; {}", gaps::status(spec)),
         Status::Supported | Status::Unsupported => String::new(),
     };
-    let described = &spec.evidence.described;
-    let described = match (&described.tool_calls, &described.reasoning) {
-        (Some(_), Some(_)) => "; no render shows calls and reasoning, the prompt describes them",
-        (Some(_), None) => "; no render shows a call, the prompt describes it",
-        (None, Some(_)) => "; no render shows reasoning, the prompt describes it",
-        (None, None) => "",
-    };
+    let described = gaps::described(&spec.evidence.described).map_or_else(String::new, |text| format!("; {text}"));
     format!(
         "{name} {tools:16} {}; {} of {} round trips, {} renders{described}{missing}",
         visible::lines(&reasoning),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use unjinja_analyzer::{GapReport, Verification, gap_report, suggest, verify};
 use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
 use unjinja_dynamic::{Input, Loader};
-use unjinja_spec::{FormatSpec, Overlay, Status, ToolFormat, Tools};
+use unjinja_spec::{Described, FormatSpec, Overlay, Status, ToolFormat, Tools};
 
 use crate::failure::Done;
 use crate::ui::{FAINT, WARNING, paint};
@@ -61,6 +61,16 @@ pub(crate) fn status(spec: &FormatSpec) -> String {
     match spec.status {
         Status::Supported => String::new(),
         status => format!("{}: {}", paint(WARNING, status.name()), visible::lines(&spec.gaps.join("; "))),
+    }
+}
+
+/// What no render shows and the prompt describes; `None` if there is nothing.
+pub(crate) fn described(described: &Described) -> Option<&'static str> {
+    match (&described.tool_calls, &described.reasoning) {
+        (Some(_), Some(_)) => Some("no render shows calls and reasoning, the prompt describes them"),
+        (Some(_), None) => Some("no render shows a call, the prompt describes it"),
+        (None, Some(_)) => Some("no render shows reasoning, the prompt describes it"),
+        (None, None) => None,
     }
 }
 

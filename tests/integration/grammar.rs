@@ -4,7 +4,8 @@
 use crate::support::grammar::{is_reported, load, refuses, rendered, sentences, wrong_calls};
 use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
-use unjinja::abi_3::Needs;
+use std::collections::BTreeSet;
+use unjinja::abi_3::{Action, Needs, Origin};
 use unjinja::{GrammarOptions, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_grammar::GrammarExt;
@@ -95,6 +96,41 @@ fn a_compiled_parser_has_all_that_its_grammar_needs() -> Result<(), Failure> {
         little += usize::from(parser.needs() != Needs::ALL);
     }
     assert!(little > 30, "{little} parsers need less than all");
+    Ok(())
+}
+
+/// What follows the end of a turn is read no more, so no text may hold that end: the call after it would be lost.
+#[test]
+fn no_text_holds_the_end_of_the_turn() -> Result<(), Failure> {
+    let tools = tools()?;
+    let request = GrammarOptions::new().thinking(true).tool_choice(ToolChoice::Required);
+    let mut refused = 0;
+    for model in all_models()?.iter().filter(|model| has_calls(model)) {
+        let program = model.parser.program();
+        let arrows = program.states.iter().flat_map(|state| state.arrows());
+        let ends = arrows.filter(|(_, step)| step.does(&Action::AfterEnd)).map(|(marker, _)| marker.core.to_string());
+        // Known: a grammar takes an end that begins as another marker for that marker, such as the end of a message in gpt-oss.
+        let written = program.states.iter().flat_map(|state| state.arrows());
+        let written = written.filter(|(_, step)| step.origin == Origin::Canonical).map(|(marker, _)| &*marker.core);
+        let written: BTreeSet<&str> = written.filter(|core| core.len() > 2).collect();
+        let is_longer = |end: &String| written.iter().any(|core| end.len() > core.len() && end.starts_with(core));
+        let ends: BTreeSet<String> = ends.filter(|end| !is_longer(end)).collect();
+        let grammar = unjinja_grammar::grammar(program, Some(&tools), &request)?;
+        let rules = load(&grammar)?;
+        for sentence in sentences(&rules, 7, 20) {
+            // Only where a text comes first.
+            if refuses(&grammar, &rules, &format!("x x{sentence}"))?.is_some() {
+                continue;
+            }
+            for end in &ends {
+                let output = format!("x {end} x{sentence}");
+                let verdict = refuses(&grammar, &rules, &output)?;
+                assert!(verdict.is_some(), "{}: {output:?}", model.spec.template.name);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 1000, "{refused} texts");
     Ok(())
 }
 

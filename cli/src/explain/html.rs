@@ -9,7 +9,7 @@ mod parser;
 use std::fmt::Write as _;
 
 use super::model::{Explanation, FileKind, Outcome};
-use crate::visible;
+use crate::{gaps, visible};
 use escape::{escape, inline};
 
 const STYLE: &str = include_str!("page.css");
@@ -87,8 +87,8 @@ fn head(explanation: &Explanation) -> String {
     if let Some(evidence) = &explanation.evidence {
         fact("round trips", format!("{} of {}", evidence.round_trips.held, evidence.round_trips.tried));
         fact("renders", evidence.renders.to_string());
-        if evidence.described.tool_calls.is_some() {
-            fact("calls are known from", "the text of the prompt".to_owned());
+        if let Some(text) = gaps::described(&evidence.described) {
+            fact("known from the prompt", text.to_owned());
         }
     }
     out.push_str("</p>");

@@ -10,7 +10,7 @@ use unjinja_analyzer::trace::{Comparison, Field, Rendering};
 use unjinja_runtime::trace::{MarkerView, StateView};
 
 use super::model::{ComparisonView, Explanation, FileKind, Group, Outcome, OutputView, SpanView, StopView};
-use crate::visible;
+use crate::{gaps, visible};
 
 const TITLE: Style = Style::new().bold();
 const SECTION: Style = AnsiColor::Cyan.on_default().bold();
@@ -39,13 +39,12 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
     };
     let format = explanation.keys.iter().find(|key| key.key == "tools.format").and_then(|key| key.value.as_str());
     let mut parts = vec![outcome];
-    let is_described = explanation.evidence.as_ref().is_some_and(|evidence| evidence.described.tool_calls.is_some());
-    let source = if is_described { ", as the prompt describes them" } else { "" };
-    parts.extend(format.map(|format| format!("calls: {format}{source}")));
+    parts.extend(format.map(|format| format!("calls: {format}")));
     if let Some(evidence) = &explanation.evidence {
         let trips = evidence.round_trips;
         parts.push(format!("{} of {} round trips", trips.held, trips.tried));
         parts.push(format!("{} renders", evidence.renders));
+        parts.extend(gaps::described(&evidence.described).map(str::to_owned));
     }
     if explanation.kind == FileKind::Template {
         let count = explanation.comparisons.len();

@@ -3,7 +3,7 @@
 
 use fancy_regex::Regex;
 use serde_json::Value;
-use unjinja::{ChatParser, DiagnosticKind, Message, Options, Tools};
+use unjinja::{ChatParser, Diagnostic, DiagnosticKind, Message, Options, Tools};
 use unjinja::{Grammar, GrammarOptions, ToolChoice, Trigger};
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_render::Template;
@@ -59,14 +59,12 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
     if message.tool_calls.is_empty() {
         return Some("no call was read".to_owned());
     }
-    // A schema may allow arguments that it does not declare, and an answer any text.
-    let harmless = [
-        DiagnosticKind::UnknownArgument,
-        DiagnosticKind::SpecialToken,
-        DiagnosticKind::StrayMarker,
-        DiagnosticKind::CutMarker,
-    ];
-    if let Some(diagnostic) = message.diagnostics.iter().find(|diagnostic| !harmless.contains(&diagnostic.kind)) {
+    // A schema may allow arguments that it does not declare, and an answer any text, which may end as a marker begins.
+    let harmless = [DiagnosticKind::UnknownArgument, DiagnosticKind::SpecialToken, DiagnosticKind::StrayMarker];
+    let is_harmless = |diagnostic: &Diagnostic| {
+        harmless.contains(&diagnostic.kind) || diagnostic.kind == DiagnosticKind::CutMarker && diagnostic.call.is_none()
+    };
+    if let Some(diagnostic) = message.diagnostics.iter().find(|diagnostic| !is_harmless(diagnostic)) {
         return Some(format!("{diagnostic:?}"));
     }
     for call in &message.tool_calls {
