@@ -1,7 +1,8 @@
 //! Types of arguments that several commands share.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use unjinja_grammar::Target;
+use unjinja_runtime::CutCalls;
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -17,6 +18,34 @@ pub(crate) enum Format {
 pub(crate) enum Switch {
     On,
     Off,
+}
+
+/// What becomes of calls that are cut off.
+#[derive(Clone, Copy, Args)]
+pub(crate) struct CutArgs {
+    /// What becomes of a call that is cut off before its format closes it.
+    #[arg(long, value_enum, default_value = "keep", value_name = "HOW")]
+    cut_calls: Cut,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Cut {
+    /// It is a call, with its arguments as far as they came.
+    Keep,
+    /// The same, with its arguments completed.
+    Close,
+    /// It is broken markup. In a stream, a call comes when it is closed.
+    Drop,
+}
+
+impl CutArgs {
+    pub(crate) fn cut_calls(self) -> CutCalls {
+        match self.cut_calls {
+            Cut::Keep => CutCalls::Keep,
+            Cut::Close => CutCalls::Close,
+            Cut::Drop => CutCalls::Drop,
+        }
+    }
 }
 
 /// The engine that constrains sampling.

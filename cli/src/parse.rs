@@ -8,7 +8,7 @@ use unjinja_grammar::{GrammarError, ToolChoice};
 use unjinja_runtime::{ChatParser, Event, Options, Unparsed};
 use unjinja_server::CallIds;
 
-use crate::arguments::Switch;
+use crate::arguments::{CutArgs, Switch};
 use crate::failure::{Done, Failure};
 use crate::input;
 use crate::parser_args::ReaderArgs;
@@ -48,6 +48,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "content", value_name = "WHERE")]
     unparsed: Where,
     #[command(flatten)]
+    cut: CutArgs,
+    #[command(flatten)]
     choice: ChoiceArgs,
     /// Print each piece as soon as it arrives.
     #[arg(long)]
@@ -56,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "human")]
     format: ParseFormat,
     /// Read cases, one JSON object per line; write lines `{"id", "message", "diagnostics"}`.
-    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "no_calls_in_reasoning", "unparsed", "tool_choice", "no_parallel"])]
+    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "tools", "thinking", "generation_prompt", "stream", "format", "keep_reasoning", "no_calls_in_reasoning", "unparsed", "cut_calls", "tool_choice", "no_parallel"])]
     jsonl: bool,
     /// With --jsonl: analyse the templates in this folder, with their overlays, and interpret the specs.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
@@ -118,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
     let mut options =
         Options::new().extract_reasoning(!arguments.keep_reasoning).parallel_tool_calls(arguments.choice.parallel());
-    options = options.calls_end_reasoning(!arguments.no_calls_in_reasoning);
+    options = options.calls_end_reasoning(!arguments.no_calls_in_reasoning).cut_calls(arguments.cut.cut_calls());
     if arguments.unparsed == Where::Separate {
         options = options.unparsed(Unparsed::Separate);
     }

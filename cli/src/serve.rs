@@ -15,7 +15,7 @@ use unjinja_server::http::{
     UpstreamConfig,
 };
 
-use crate::arguments::Engine;
+use crate::arguments::{CutArgs, Engine};
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::ui::{Ui, WARNING, paint};
@@ -61,6 +61,8 @@ pub(crate) struct Arguments {
     /// The limit of tokens for requests without one. llama.cpp needs none.
     #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = positive::<u64>)]
     max_tokens: u64,
+    #[command(flatten)]
+    cut: CutArgs,
     /// Add the parser's diagnostics to answers, in an extra field.
     #[arg(long)]
     diagnostics: bool,
@@ -240,6 +242,7 @@ fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
     let mut config = Config::new(upstream);
     config.key = key(arguments.api_key_file.as_deref(), KEY)?;
     config.diagnostics = arguments.diagnostics;
+    config.cut_calls = arguments.cut.cut_calls();
     let limits = &arguments.limits;
     (config.limits.body, config.limits.tools) = (limits.max_body, limits.max_tools);
     config.limits.concurrent = limits.max_concurrent;

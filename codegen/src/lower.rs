@@ -43,11 +43,12 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         }
         let openers = Openers::NotLeading;
         let hole = Expr::Hole(PlanHole::text(Channel::Reasoning, until, openers));
-        let close = sequence(vec![
-            marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd),
-            Expr::Action(Action::CloseReasoning),
-        ]);
-        let close = Expr::Choice([vec![close], answer_opens(spec)].concat());
+        let mut close = answer_opens(spec);
+        if !is_open {
+            let end = marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd);
+            close.insert(0, sequence(vec![end, Expr::Action(Action::CloseReasoning)]));
+        }
+        let close = Expr::Choice(close);
         if reasoning.start.trim().is_empty() {
             first = sequence(vec![hole, close.optional()]).optional();
         } else {
@@ -81,6 +82,10 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     parts.push(answer(Openers::Any));
     if spec.content.mode != ContentMode::Plain {
         let mut start = vec![marker(spec, MarkerKey::ContentStart, Role::ContentWrapper)];
+        if reasons && reasoning.end.trim().is_empty() {
+            // Nothing else closes the reasoning before it.
+            start.push(Expr::Action(Action::CloseReasoning));
+        }
         if calls.as_ref().is_some_and(has_leading) {
             start.push(answer(Openers::NotLeading));
         }

@@ -5,9 +5,9 @@ unjinja derives a parser from a model's chat template. There are no parsers with
 
 Each parse is one run of `unjinja parse --template FILE --format json`. For a stream, `--stream` is added, and standard input is a
 datagram socket: one read of the command receives one group of tokens, so that groups never merge. The events it prints are
-accumulated as a client does, with one exception, which `parser_config` states: a call is added when its end arrives, and only
-if unjinja does not report it as cut short or its arguments as broken. That is the rule of `expected_error`: such a call must not
-reach a client.
+accumulated as a client does. With `--cut-calls drop`, a call that is cut short is none. There is one exception, which
+`parser_config` states: a call is added when its end arrives, and only if unjinja does not report its arguments as broken. That is
+the rule of `expected_error`: such a call must not reach a client.
 
 Environment (pass with `canitoolcall run --env NAME=VALUE`):
 
@@ -49,7 +49,7 @@ HERE = Path(__file__).resolve().parent
 READ_SIZE = 4096
 """What `unjinja parse --stream` reads at once; a longer group arrives in several pieces."""
 TIMEOUT_S = 60.0
-DROPPED = ("incomplete_call", "malformed_arguments")
+DROPPED = ("malformed_arguments",)
 """What unjinja reports of a call that is not delivered."""
 TOKENIZER_FILES = ("tekken.json", "tokenizer.json", "tiktoken.model")
 
@@ -340,7 +340,7 @@ class UnjinjaAdapter(Adapter):
 
     def _arguments(self, raw: ReplayInput, tools: Sequence[ToolSpec]) -> list[str]:
         arguments = [self.binary, "parse", "--format", "json", "--template", str(self._template(raw).path)]
-        arguments += ["--unparsed", self.unparsed, "--tools", self._tools_file(tools)]
+        arguments += ["--unparsed", self.unparsed, "--cut-calls", "drop", "--tools", self._tools_file(tools)]
         if raw.thinking is not None:
             arguments += ["--thinking", "on" if raw.thinking else "off"]
         if raw.generation_prompt is not None:

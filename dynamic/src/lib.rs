@@ -43,8 +43,8 @@ pub use unjinja_grammar::{
 };
 pub use unjinja_render::{Clock, SpecialTokens, Template};
 pub use unjinja_runtime::{
-    BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, Diagnostic, DiagnosticKind, Event,
-    Interpreter, Message, Options, Stream, Token, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,
+    BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, CutCalls, Diagnostic, DiagnosticKind,
+    Event, Interpreter, Message, Options, Stream, Token, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,
 };
 pub use unjinja_source::Source;
 pub use unjinja_spec::{CallIdShape, CallIds, FormatSpec, ModelIds, Overlay, OverlayKey, Status};

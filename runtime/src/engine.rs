@@ -10,7 +10,7 @@
 //! | `token_counts` | how many tokens became text of the answer and of reasoning |
 //! | `speculation` | text that is held back until it is certain that it is a call |
 //! | `call_builder` | the open call: its name, id and arguments |
-//! | `refusal` | the text of a call that the caller ruled out |
+//! | `refusal` | the text of a call that does not count |
 //! | `value_readers` | the readers of values, and which of them is in the middle of one |
 //! | `emitter` | text and JSON become events, in whole characters |
 //! | `memory` | all of these parts together: what a parser keeps between two pushes |

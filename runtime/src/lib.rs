@@ -34,7 +34,7 @@ pub use message::{
 };
 #[cfg(feature = "types")]
 pub use message::{TypedCallError, TypedCallProblem};
-pub use options::{Options, Unparsed};
+pub use options::{CutCalls, Options, Unparsed};
 pub use program::{Entry, ModelInfo, Program, Trigger};
 pub use readers::json::close as close_json;
 pub use tools::{Tool, Tools, ToolsError, ToolsProblem, Types};

@@ -210,7 +210,8 @@ pub enum DiagnosticKind {
     UnknownTool,
     /// The call's arguments are not valid in their format. They were delivered as the model wrote them.
     MalformedArguments,
-    /// The output ended, or continued with something else, before the call was closed.
+    /// The output ended, or continued with something else, before the call was closed. With
+    /// [`CutCalls::Drop`](crate::CutCalls::Drop) it is no call of the message.
     IncompleteCall,
     /// The output contained bytes that are not UTF-8. They became U+FFFD.
     InvalidUtf8,
@@ -263,6 +264,9 @@ impl fmt::Display for Diagnostic {
             DiagnosticKind::UnknownTool => write!(f, "no tool named `{detail}` was offered"),
             DiagnosticKind::MalformedArguments => {
                 f.write_str("the arguments are not valid JSON and were passed on unchanged")
+            }
+            DiagnosticKind::IncompleteCall if self.call.is_none() => {
+                f.write_str("the output broke off before a call was closed: the call is broken markup")
             }
             DiagnosticKind::IncompleteCall => f.write_str("the output broke off before the call was closed"),
             DiagnosticKind::InvalidUtf8 => f.write_str("the output holds bytes that are not UTF-8; each became U+FFFD"),

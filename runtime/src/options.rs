@@ -1,8 +1,11 @@
 //! The options of a parser: what a caller knows about a turn before the model writes it.
 
 mod code_fence;
+mod cut_calls;
 
 pub(crate) use code_fence::Filter;
+pub use cut_calls::CutCalls;
+pub(crate) use cut_calls::Hold;
 
 use std::sync::Arc;
 
@@ -36,6 +39,10 @@ pub struct Options {
     pub(crate) callable: Option<Arc<[String]>>,
     pub(crate) calls_end_reasoning: bool,
     pub(crate) unparsed: Unparsed,
+    /// A call that is cut off is none.
+    pub(crate) drops_calls: bool,
+    /// Makes what holds back events of calls.
+    pub(crate) hold: Option<fn() -> Box<dyn Hold>>,
     /// The special tokens of the tokenizer, if text that spells one is no marker.
     pub(crate) special_tokens: Option<Arc<[String]>>,
     /// Makes the filter that the answer goes through.
@@ -68,6 +75,8 @@ impl Default for Options {
             callable: None,
             calls_end_reasoning: true,
             unparsed: Unparsed::Content,
+            drops_calls: false,
+            hold: None,
             special_tokens: None,
             filter: None,
         }
@@ -158,6 +167,40 @@ impl Options {
     /// Where broken markup goes: into the content (the default), or into events and a field of its own.
     pub fn unparsed(mut self, unparsed: Unparsed) -> Self {
         self.unparsed = unparsed;
+        self
+    }
+
+    /// What becomes of a call that is cut off: it is kept (the default), its arguments are completed, or it is no call.
+    ///
+    /// ```
+    /// # use unjinja_runtime::{Interpreter, abi_3::*};
+    /// # static OPEN: Markers = Markers::new(const { &[Marker::new("<call>")] });
+    /// # static NAMED: Markers = Markers::new(const { &[Marker::new("(")] });
+    /// # static CLOSE: Markers = Markers::new(const { &[Marker::new(")")] });
+    /// # static TO_NAME: &[Transition] = &[Transition::new("call.open", const { &[Action::Speculate(StateId(0))] }, StateId(1))];
+    /// # static TO_JSON: &[Transition] = &[Transition::new("call.name", const { &[Action::StartCall] }, StateId(2))];
+    /// # static TO_TEXT: &[Transition] = &[Transition::new("call.close", const { &[Action::EndCall] }, StateId(0))];
+    /// # static PROGRAM: Program = Program::new(
+    /// #     ModelInfo::named("calls"),
+    /// #     const { &[
+    /// #         State::new("CONTENT", Some(Hole::Text(Channel::Content))).markers(&OPEN, TO_NAME).end(&[]),
+    /// #         State::new("NAME", Some(Hole::Name)).markers(&NAMED, TO_JSON).end(&[]),
+    /// #         State::new("JSON", Some(Hole::Json)).markers(&CLOSE, TO_TEXT).end(&[]),
+    /// #     ] },
+    /// #     StateId(0),
+    /// # );
+    /// # let parser = Interpreter::from_static(&PROGRAM);
+    /// use unjinja_runtime::{CutCalls, Options, Unparsed, parse};
+    ///
+    /// let output = r#"<call>get_weather({"city": "Par"#;
+    /// let read = |cut_calls| parse(parser.clone(), output, &Options::new().cut_calls(cut_calls).unparsed(Unparsed::Separate));
+    /// assert_eq!(read(CutCalls::Keep).tool_calls[0].arguments, r#"{"city": "Par"#);
+    /// assert_eq!(read(CutCalls::Close).tool_calls[0].arguments, r#"{"city": "Par"}"#);
+    /// assert_eq!(read(CutCalls::Drop).unparsed, output);
+    /// ```
+    pub fn cut_calls(mut self, cut_calls: CutCalls) -> Self {
+        self.drops_calls = cut_calls == CutCalls::Drop;
+        self.hold = cut_calls.hold();
         self
     }
 

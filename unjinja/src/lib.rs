@@ -105,10 +105,10 @@ pub use unjinja_runtime::abi_3;
 #[cfg(feature = "testing")]
 pub use unjinja_runtime::testing;
 pub use unjinja_runtime::{
-    BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, Diagnostic, DiagnosticKind, Entry,
-    Event, Interpreter, Message, ModelInfo, Options, OwnedEvent, Part, PartOrder, Program, Stream, Token, TokenCounts,
-    Tool, ToolCall, Tools, ToolsError, ToolsProblem, Trigger, Types, Unparsed, close_json, parse, parse_borrowed,
-    python_to_json,
+    BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, CutCalls, Diagnostic, DiagnosticKind,
+    Entry, Event, Interpreter, Message, ModelInfo, Options, OwnedEvent, Part, PartOrder, Program, Stream, Token,
+    TokenCounts, Tool, ToolCall, Tools, ToolsError, ToolsProblem, Trigger, Types, Unparsed, close_json, parse,
+    parse_borrowed, python_to_json,
 };
 
 #[cfg(feature = "futures")]

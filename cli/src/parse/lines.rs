@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use unjinja_runtime::{ChatParser, Message, Options, Tools, Unparsed};
+use unjinja_runtime::{ChatParser, CutCalls, Message, Options, Tools, Unparsed};
 
 use crate::failure::Done;
 use crate::{input, parser_args, tool_choice};
@@ -46,6 +46,11 @@ impl Case {
             None | Some("content") => {}
             Some("separate") => options = options.unparsed(Unparsed::Separate),
             Some(_) => return Err(r#"`unparsed` must be "content" or "separate""#.to_owned()),
+        }
+        if let Some(value) = line.get("cut_calls") {
+            let known = CutCalls::ALL.into_iter().find(|cut_calls| value == cut_calls.name());
+            let unknown = r#"`cut_calls` must be "keep", "close" or "drop""#;
+            options = options.cut_calls(known.ok_or(unknown)?);
         }
         if let Some(Value::Bool(on)) = line.get("enable_thinking") {
             options = options.thinking(*on);

@@ -2,7 +2,7 @@
 //! does not matter, the work is linear, arguments are JSON.
 
 use unjinja::testing::{Cut, Piece, Random, Transcript, bytes_from_prompt, bytes_looked_at};
-use unjinja::{ChatParser, Chunk, DiagnosticKind, Message, Options, Unparsed, close_json};
+use unjinja::{ChatParser, Chunk, CutCalls, DiagnosticKind, Message, Options, Unparsed, close_json};
 
 use crate::lossless;
 use crate::models::{self, Model};
@@ -29,7 +29,8 @@ pub struct Trial {
     pub options: Options,
     /// The cut whose result is compared with that of the whole text.
     pub cut: Cut,
-    /// Whether options change the text: reasoning stays in the content with its markers, or a fence around the content is removed.
+    /// Whether options change the text: reasoning stays in the content with its markers, a fence around the content is removed, or
+    /// arguments are completed.
     mended: bool,
     /// The tools that may be called, if not all may.
     callable: Option<&'static [&'static str]>,
@@ -58,9 +59,14 @@ impl Trial {
         if let Some(names) = callable {
             options = options.callable(names.iter().copied());
         }
-        let mended = flags & 2 != 0 || flags & 24 == 24;
+        let mended = flags & 2 != 0 || flags & 24 == 24 || prompt >> 6 == 1;
         let prompts = &model.spec.generation_prompt;
-        options = match usize::from(prompt) {
+        options = match prompt >> 6 {
+            1 => options.cut_calls(CutCalls::Close),
+            2 => options.cut_calls(CutCalls::Drop),
+            _ => options,
+        };
+        options = match usize::from(prompt & 63) {
             0 => options,
             1 => options.thinking(false),
             2 => options.thinking(true),

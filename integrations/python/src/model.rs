@@ -22,7 +22,7 @@ use crate::export::{Export, dialect};
 use crate::grammar::{Grammar, schema_of, target_of};
 use crate::json;
 use crate::message::Message;
-use crate::options::{Known, choice_of, unparsed_of};
+use crate::options::{Known, choice_of, cut_calls_of, unparsed_of};
 use crate::prompt::{prompt_object, turn_of};
 use crate::request::Request;
 use crate::stream::Stream;
@@ -333,11 +333,13 @@ impl Model {
     ///         it is no schema.
     ///     unparsed: Where broken markup goes: `"content"`, or `"separate"` into `Message.unparsed`. Raises RequestError if it is
     ///         another.
+    ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` to complete its arguments, or `"drop"` to take it for
+    ///         broken markup; in a stream, calls then come when they are closed. Raises RequestError if it is another.
     ///     variables: Any other keyword argument is a variable of the template. Raises TypeError, with the nearest name, if the
     ///         template does not read it.
     #[pyo3(signature = (
         messages, *, tools=None, thinking=None, tool_choice=None, parallel_tool_calls=true, response_schema=None,
-        unparsed="content", **variables
+        unparsed="content", cut_calls="keep", **variables
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn request<'py>(
@@ -350,10 +352,11 @@ impl Model {
         parallel_tool_calls: bool,
         response_schema: Option<&Bound<'py, PyAny>>,
         unparsed: &str,
+        cut_calls: &str,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Request> {
         let conversation = self.with_variables(Conversation::new(messages_of(messages)?), variables)?;
-        let parsing = Options::new().unparsed(unparsed_of(unparsed)?);
+        let parsing = Options::new().unparsed(unparsed_of(unparsed)?).cut_calls(cut_calls_of(cut_calls)?);
         let mut options = RequestOptions::new()
             .tool_choice(choice_of(tool_choice)?)
             .parallel_tool_calls(parallel_tool_calls)
@@ -397,9 +400,11 @@ impl Model {
     ///     json_response: Whether the answer has to be JSON, for a response schema: a Markdown code fence around it is then syntax.
     ///     unparsed: Where broken markup goes: `"content"`, or `"separate"` into `Message.unparsed`. Raises RequestError if it is
     ///         another.
+    ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` to complete its arguments, or `"drop"` to take it for
+    ///         broken markup; in a stream, calls then come when they are closed. Raises RequestError if it is another.
     #[pyo3(signature = (
         output, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
-        extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content",
+        extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", cut_calls="keep",
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn parse(
@@ -416,6 +421,7 @@ impl Model {
         calls_end_reasoning: bool,
         json_response: bool,
         unparsed: &str,
+        cut_calls: &str,
     ) -> PyResult<Message> {
         let known = Known {
             tools,
@@ -428,6 +434,7 @@ impl Model {
             calls_end_reasoning,
             json_response,
             unparsed,
+            cut_calls,
             special_tokens: None,
         };
         let options = known.options(&self.model)?;
@@ -463,11 +470,14 @@ impl Model {
     ///     json_response: Whether the answer has to be JSON, for a response schema: a Markdown code fence around it is then syntax.
     ///     unparsed: Where broken markup goes: `"content"`, or `"separate"` into `Message.unparsed`. Raises RequestError if it is
     ///         another.
+    ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` to complete its arguments, or `"drop"` to take it for
+    ///         broken markup; in a stream, calls then come when they are closed. Raises RequestError if it is another.
     ///     special_tokens: The texts of the tokenizer's special tokens. A marker that holds one of them then counts only where it
     ///         arrives with `push_token(text, special=True)`. The default takes every text that spells a marker.
     #[pyo3(signature = (
         *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
-        extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", special_tokens=None,
+        extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", cut_calls="keep",
+        special_tokens=None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn stream(
@@ -482,6 +492,7 @@ impl Model {
         calls_end_reasoning: bool,
         json_response: bool,
         unparsed: &str,
+        cut_calls: &str,
         special_tokens: Option<Vec<String>>,
     ) -> PyResult<Stream> {
         let known = Known {
@@ -495,6 +506,7 @@ impl Model {
             calls_end_reasoning,
             json_response,
             unparsed,
+            cut_calls,
             special_tokens,
         };
         Ok(Stream::new(&self.model, &known.options(&self.model)?))

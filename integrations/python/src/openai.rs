@@ -39,7 +39,6 @@ pub(crate) struct Settings {
     pub(crate) reasoning: ReasoningName,
     pub(crate) include_usage: bool,
     pub(crate) diagnostics: bool,
-    pub(crate) close_arguments: bool,
     /// The ids of calls, for a conversation without calls.
     pub(crate) call_ids: CallIds,
 }
@@ -67,11 +66,10 @@ pub(crate) fn reasoning_name(name: &str) -> PyResult<ReasoningName> {
 impl Settings {
     fn writer(&self, call_ids: &[String]) -> ChunkWriter {
         let ids = self.call_ids.clone().after(call_ids);
-        let writer = ChunkWriter::new(&*self.model, ids)
+        ChunkWriter::new(&*self.model, ids)
             .reasoning(self.reasoning)
             .include_usage(self.include_usage)
-            .diagnostics(self.diagnostics);
-        if self.close_arguments { writer.close_arguments() } else { writer }
+            .diagnostics(self.diagnostics)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::Value;
-use unjinja_dynamic::{Model, Options, ToolChoice, Unparsed};
+use unjinja_dynamic::{CutCalls, Model, Options, ToolChoice, Unparsed};
 
 use crate::error::RequestError;
 use crate::json;
@@ -21,6 +21,7 @@ pub(crate) struct Known<'a, 'py> {
     pub(crate) calls_end_reasoning: bool,
     pub(crate) json_response: bool,
     pub(crate) unparsed: &'a str,
+    pub(crate) cut_calls: &'a str,
     pub(crate) special_tokens: Option<Vec<String>>,
 }
 
@@ -32,7 +33,8 @@ impl Known<'_, '_> {
             .extract_reasoning(self.extract_reasoning)
             .calls_end_reasoning(self.calls_end_reasoning)
             .json_response(self.json_response)
-            .unparsed(unparsed);
+            .unparsed(unparsed)
+            .cut_calls(cut_calls_of(self.cut_calls)?);
         if let Some(tools) = tools_of(self.tools)? {
             options = options.tools(&tools.get().tools);
         }
@@ -67,6 +69,13 @@ pub(crate) fn unparsed_of(name: &str) -> PyResult<Unparsed> {
             Err(RequestError::new_err(text))
         }
     }
+}
+
+/// What becomes of calls that are cut off.
+pub(crate) fn cut_calls_of(name: &str) -> PyResult<CutCalls> {
+    CutCalls::ALL.into_iter().find(|cut_calls| cut_calls.name() == name).ok_or_else(|| {
+        RequestError::new_err(format!("cut_calls: {name:?} is unknown; use \"keep\", \"close\" or \"drop\""))
+    })
 }
 
 /// OpenAI's `tool_choice`.

@@ -118,12 +118,10 @@ impl Stream {
     ///     reasoning: The field for reasoning: `"reasoning_content"` or `"reasoning"`. Raises RequestError if it is another.
     ///     include_usage: Whether the last chunk says how many tokens were used; see `OpenAIChunks.finish`.
     ///     diagnostics: Whether chunks have a field `diagnostics`, which OpenAI does not know.
-    ///     close_arguments: Whether the arguments of a call that was cut short are completed, so that they are JSON.
     ///     call_ids: The ids of the earlier calls in the conversation, in order. New ids differ from them, and ids that count
     ///         continue from them. The default is none.
     #[pyo3(signature = (
         *, model=None, id=None, created=None, reasoning="reasoning_content", include_usage=false, diagnostics=false,
-        close_arguments=false,
         call_ids=None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -135,7 +133,6 @@ impl Stream {
         reasoning: &str,
         include_usage: bool,
         diagnostics: bool,
-        close_arguments: bool,
         call_ids: Option<Vec<String>>,
     ) -> PyResult<OpenAIChunks> {
         let own = &self.0.model;
@@ -144,7 +141,6 @@ impl Stream {
             reasoning: reasoning_name(reasoning)?,
             include_usage,
             diagnostics,
-            close_arguments,
             call_ids: CallIds::of(own.spec()),
         };
         Ok(OpenAIChunks::new(Arc::clone(&self.0), settings, id, created, call_ids.unwrap_or_default()))

@@ -14,7 +14,7 @@ import pytest
 from shared import ROOT, TEMPLATES, WEATHER, load
 
 import unjinja
-from unjinja import Event, Model
+from unjinja import Event, Model, RequestError
 
 OUTPUT = (
     "<think>\nHm, é.\n</think>\n\nLet me look.\n"
@@ -193,10 +193,18 @@ def test_objects_are_made_without_a_lock() -> None:
 
 
 def test_a_call_that_is_cut_short(qwen3: Model) -> None:
-    chunks = qwen3.stream(tools=WEATHER).openai_chunks(close_arguments=True)
+    chunks = qwen3.stream(tools=WEATHER, cut_calls="close").openai_chunks()
     written = chunks.push(OUTPUT[: OUTPUT.index("ris")]) + chunks.finish("length")
     assert assemble(written)["tool_calls"][0]["arguments"] == '{"city": "Pa"}'
     assert written[-1]["choices"][0]["finish_reason"] == "length"
+    cut = OUTPUT[: OUTPUT.index("ris")]
+    kept = qwen3.parse(cut, tools=WEATHER)
+    assert kept.tool_calls[0].arguments == '{"city": "Pa'
+    dropped = qwen3.parse(cut, tools=WEATHER, cut_calls="drop", unparsed="separate")
+    assert not dropped.tool_calls
+    assert dropped.unparsed == cut[cut.index("<tool_call>") :]
+    with pytest.raises(RequestError, match="cut_calls"):
+        qwen3.parse(cut, cut_calls="open")
 
 
 def test_tokens_that_spell_a_marker(qwen3: Model) -> None:

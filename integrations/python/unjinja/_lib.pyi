@@ -53,6 +53,7 @@ _ToolList: TypeAlias = Tools | Callable[..., Any] | Sequence[Any] | str
 _Reduced: TypeAlias = tuple[Any, tuple[Any, ...]]
 _ReasoningName: TypeAlias = Literal["reasoning_content", "reasoning"]
 _Where: TypeAlias = Literal["content", "separate"]
+_CutCalls: TypeAlias = Literal["keep", "close", "drop"]
 _Reader: TypeAlias = Literal["transformers", "vllm", "sglang"]
 
 def lint(
@@ -469,6 +470,7 @@ class Model:
         parallel_tool_calls: bool = True,
         response_schema: Mapping[str, Any] | bool | None = None,
         unparsed: _Where = "content",
+        cut_calls: _CutCalls = "keep",
         **variables: Any,
     ) -> Request: ...
     def turn_of(self, prompt: str) -> str: ...
@@ -486,6 +488,7 @@ class Model:
         calls_end_reasoning: bool = True,
         json_response: bool = False,
         unparsed: _Where = "content",
+        cut_calls: _CutCalls = "keep",
     ) -> Message: ...
     def stream(
         self,
@@ -500,6 +503,7 @@ class Model:
         calls_end_reasoning: bool = True,
         json_response: bool = False,
         unparsed: _Where = "content",
+        cut_calls: _CutCalls = "keep",
         special_tokens: Sequence[str] | None = None,
     ) -> Stream: ...
     def grammar(
@@ -553,7 +557,6 @@ class Stream:
         reasoning: _ReasoningName = "reasoning_content",
         include_usage: bool = False,
         diagnostics: bool = False,
-        close_arguments: bool = False,
         call_ids: Sequence[str] | None = None,
     ) -> OpenAIChunks: ...
     def read(self, pieces: AsyncIterable[str | bytes]) -> AsyncIterator[Event]: ...

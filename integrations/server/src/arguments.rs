@@ -1,20 +1,12 @@
-//! Arguments that may be cut short or malformed, on their way into a stream in which nothing can be taken back.
+//! Arguments that may be cut short or malformed, on their way to a client that takes nothing but objects, in a stream in which
+//! nothing can be taken back.
 //!
-//! What a client assembles must be what [`Ending`] says of the whole text. So a piece is sent only as far as the ending cannot
-//! change it: up to the last place at which the text can be closed.
+//! What a client assembles must be the object that [`object`] makes of the whole text. So a piece is sent only up to the last place
+//! at which the text can be closed.
 
 use serde_json::{Map, Value};
 use unjinja_runtime::close_json;
 use unjinja_runtime::literals::StablePrefix;
-
-/// What is done with arguments that are not a complete JSON object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// Those of a call that was cut short are closed. All others stay as they are.
-    CloseIncomplete,
-    /// They become an object in any case. Text that is not JSON goes into a member [`UNPARSED`].
-    Object,
-}
 
 /// The member that holds the text of malformed arguments where an object is demanded.
 pub(crate) const UNPARSED: &str = "unparsed";
@@ -22,18 +14,7 @@ pub(crate) const UNPARSED: &str = "unparsed";
 /// The maximum depth of arguments. Readers of JSON refuse what nests deeper than about 128.
 const DEEPEST: usize = 100;
 
-impl Ending {
-    /// The arguments as the client gets them.
-    pub(crate) fn whole(self, arguments: &str, complete: bool) -> String {
-        match self {
-            Self::CloseIncomplete if complete => arguments.to_owned(),
-            Self::CloseIncomplete => close_json(arguments),
-            Self::Object => object(arguments),
-        }
-    }
-}
-
-/// The arguments as an object.
+/// The arguments as an object. Text that is not JSON goes into a member [`UNPARSED`].
 fn object(arguments: &str) -> String {
     if serde_json::from_str::<Map<String, Value>>(arguments).is_ok() {
         return arguments.to_owned();
@@ -53,7 +34,6 @@ fn object(arguments: &str) -> String {
 /// The arguments of a call that is being streamed.
 #[derive(Debug, Clone)]
 pub(crate) struct ArgumentStream {
-    ending: Ending,
     /// All of the text.
     text: String,
     /// How much of it was sent.
@@ -62,8 +42,8 @@ pub(crate) struct ArgumentStream {
 }
 
 impl ArgumentStream {
-    pub(crate) fn new(ending: Ending) -> Self {
-        Self { ending, text: String::new(), sent: 0, prefix: StablePrefix::new(DEEPEST) }
+    pub(crate) fn new() -> Self {
+        Self { text: String::new(), sent: 0, prefix: StablePrefix::new(DEEPEST) }
     }
 
     /// Takes the next piece and returns what can be sent.
@@ -76,8 +56,8 @@ impl ArgumentStream {
     }
 
     /// The call is over. Returns what is still to be sent.
-    pub(crate) fn finish(self, complete: bool) -> String {
-        let whole = self.ending.whole(&self.text, complete);
+    pub(crate) fn finish(self) -> String {
+        let whole = object(&self.text);
         let sent = self.text.get(..self.sent).unwrap_or_default();
         whole.strip_prefix(sent).unwrap_or_default().to_owned()
     }
@@ -107,8 +87,8 @@ mod tests {
     ];
 
     /// Sends a text in random pieces.
-    fn streamed(text: &str, complete: bool, ending: Ending, random: &mut Random) -> String {
-        let mut stream = ArgumentStream::new(ending);
+    fn streamed(text: &str, random: &mut Random) -> String {
+        let mut stream = ArgumentStream::new();
         let mut out = String::new();
         let mut rest = text;
         while !rest.is_empty() {
@@ -117,32 +97,26 @@ mod tests {
             out.push_str(stream.push(piece));
             rest = tail;
         }
-        out + &stream.finish(complete)
+        out + &stream.finish()
     }
 
     #[test]
-    fn what_is_sent_in_pieces_is_what_the_ending_says() {
+    fn what_is_sent_in_pieces_is_the_object() {
         let mut random = Random::new(7);
         for text in TEXTS {
             for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
                 let cut = &text[..end];
-                for (ending, complete) in
-                    [(Ending::CloseIncomplete, false), (Ending::CloseIncomplete, true), (Ending::Object, false)]
-                {
-                    let whole = ending.whole(cut, complete);
-                    assert_eq!(streamed(cut, complete, ending, &mut random), whole, "{cut:?} {ending:?} {complete}");
-                    if ending == Ending::Object {
-                        let value: Value = serde_json::from_str(&whole).unwrap();
-                        assert!(value.is_object(), "{cut:?} -> {whole}");
-                    }
-                }
+                let whole = object(cut);
+                assert_eq!(streamed(cut, &mut random), whole, "{cut:?}");
+                let value: Value = serde_json::from_str(&whole).unwrap();
+                assert!(value.is_object(), "{cut:?} -> {whole}");
             }
         }
     }
 
     #[test]
     fn malformed_arguments_keep_their_text() {
-        for (text, object) in [
+        for (text, expected) in [
             (r#"{"path": "/tmp", "all": flase}"#, r#"{"path": "/tmp", "all": null, "unparsed": "flase}"}"#),
             (r#"{"a": {"b": x}}"#, r#"{"a": {"b": null}, "unparsed": "x}}"}"#),
             (r#"{"a": 1} and"#, r#"{"a": 1, "unparsed": "} and"}"#),
@@ -151,7 +125,7 @@ mod tests {
             ("", "{}"),
             (r#"{"a": "b"#, r#"{"a": "b"}"#),
         ] {
-            assert_eq!(Ending::Object.whole(text, true), object, "{text}");
+            assert_eq!(object(text), expected, "{text}");
         }
     }
 
@@ -159,18 +133,18 @@ mod tests {
     fn arguments_that_nest_too_deep_keep_their_text() {
         let text = format!("{{\"a\": {}{}}}", "[".repeat(500), "]".repeat(500));
         let mut random = Random::new(1);
-        let whole = Ending::Object.whole(&text, true);
-        assert_eq!(streamed(&text, true, Ending::Object, &mut random), whole);
+        let whole = object(&text);
+        assert_eq!(streamed(&text, &mut random), whole);
         let value: Map<String, Value> = serde_json::from_str(&whole).unwrap();
         assert_eq!(value[UNPARSED].as_str().map(str::len), Some(1000 + 1 - (DEEPEST - 1)));
     }
 
     #[test]
     fn arguments_stream() {
-        let mut stream = ArgumentStream::new(Ending::Object);
+        let mut stream = ArgumentStream::new();
         assert_eq!(stream.push(r#"{"city": "Par"#), r#"{"city": "Par"#);
         assert_eq!(stream.push(r#"is", "da"#), r#"is""#);
         assert_eq!(stream.push(r#"ys": 2}"#), r#", "days": 2"#);
-        assert_eq!(stream.finish(true), "}");
+        assert_eq!(stream.finish(), "}");
     }
 }

@@ -3,7 +3,7 @@
 
 use unjinja_runtime::Event;
 
-use crate::arguments::{ArgumentStream, Ending};
+use crate::arguments::ArgumentStream;
 use unjinja_spec::{CallIds, ModelIds};
 
 /// Something to write about a call.
@@ -21,8 +21,8 @@ pub(crate) enum CallPiece {
 #[derive(Debug)]
 pub(crate) struct CallWriter {
     ids: CallIds,
-    /// What is done with arguments that are not JSON; nothing unless this says so.
-    ending: Option<Ending>,
+    /// Arguments become objects in any case. Otherwise they are delivered as they are.
+    as_objects: bool,
     calls: Vec<Call>,
 }
 
@@ -41,12 +41,12 @@ struct Call {
 
 impl CallWriter {
     pub(crate) fn new(ids: CallIds) -> Self {
-        Self { ids, ending: None, calls: Vec::new() }
+        Self { ids, as_objects: false, calls: Vec::new() }
     }
 
-    /// What is done with arguments that are not JSON.
-    pub(crate) fn ending(mut self, ending: Ending) -> Self {
-        self.ending = Some(ending);
+    /// Arguments become objects in any case.
+    pub(crate) fn as_objects(mut self) -> Self {
+        self.as_objects = true;
         self
     }
 
@@ -71,7 +71,7 @@ impl CallWriter {
                     written: id.map(str::to_owned),
                     announced: false,
                     waiting: String::new(),
-                    stream: self.ending.map(ArgumentStream::new),
+                    stream: self.as_objects.then(ArgumentStream::new),
                     over: false,
                     complete: false,
                 });
@@ -120,7 +120,7 @@ impl CallWriter {
         let Some(call) = self.calls.get_mut(index).filter(|call| !call.over) else { return };
         (call.over, call.complete) = (true, complete);
         if let Some(stream) = call.stream.take() {
-            pieces.extend(arguments(index, &stream.finish(complete)));
+            pieces.extend(arguments(index, &stream.finish()));
         }
         pieces.push(CallPiece::End { index });
     }

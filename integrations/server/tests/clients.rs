@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message, close_json};
+use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message};
 use unjinja_server::anthropic::{EventWriter, MessagesRequest, ResponseBuilder};
 use unjinja_server::openai::{ChatCompletion, ChatRequest, ChunkWriter, ReasoningName};
 use unjinja_server::{ApiError, CallIdShape, CallIds, Finish, Usage, sse};
@@ -29,7 +29,6 @@ struct ReplayedTurn {
     name: String,
     finish: Finish,
     ids: CallIds,
-    close: bool,
     reasoning: ReasoningName,
     send: Box<Replay>,
 }
@@ -40,7 +39,7 @@ impl ReplayedTurn {
     fn new(name: impl Into<String>, send: impl Fn(&mut dyn FnMut(&Event<'_>)) + Send + Sync + 'static) -> Self {
         let ids = CallIds::new(CallIdShape::Free);
         let reasoning = ReasoningName::ReasoningContent;
-        Self { name: name.into(), finish: Finish::Stop, ids, close: false, reasoning, send: Box::new(send) }
+        Self { name: name.into(), finish: Finish::Stop, ids, reasoning, send: Box::new(send) }
     }
 
     fn message(&self) -> Message {
@@ -51,16 +50,12 @@ impl ReplayedTurn {
 
     fn completion(&self) -> ChatCompletion {
         let whole = ChatCompletion::new("m", self.message(), &mut self.ids.clone(), &self.finish).usage(USAGE);
-        let whole = whole.reasoning(self.reasoning).diagnostics();
-        if self.close { whole.close_arguments() } else { whole }
+        whole.reasoning(self.reasoning).diagnostics()
     }
 
     fn chunks(&self, include_usage: bool, out: &mut dyn FnMut(String)) {
         let mut writer = ChunkWriter::new("m", self.ids.clone()).reasoning(self.reasoning).diagnostics(true);
         writer = writer.include_usage(include_usage);
-        if self.close {
-            writer = writer.close_arguments();
-        }
         (self.send)(&mut |event| writer.event(event).iter().for_each(|chunk| out(chunk.to_sse())));
         writer.finish(&self.finish, Some(USAGE)).iter().for_each(|chunk| out(chunk.to_sse()));
         out(sse::DONE.to_owned());
@@ -122,12 +117,10 @@ fn turns() -> Result<Vec<ReplayedTurn>, Failure> {
         (r#"{"city": Paris, "a": 1}"#, true),
         (r#"{"city": "Paris"} and more"#, true),
     ] {
-        for close in [false, true] {
-            let mut turn = ReplayedTurn::new(format!("{arguments} {complete} {close}"), call(arguments, complete));
-            (turn.close, turn.reasoning) = (close, ReasoningName::Reasoning);
-            turn.finish = if complete { Finish::Stop } else { Finish::Length };
-            turns.push(turn);
-        }
+        let mut turn = ReplayedTurn::new(format!("{arguments} {complete}"), call(arguments, complete));
+        turn.reasoning = ReasoningName::Reasoning;
+        turn.finish = if complete { Finish::Stop } else { Finish::Length };
+        turns.push(turn);
     }
     turns.push(ReplayedTurn::new("nothing", |_| {}));
     Ok(turns)
@@ -255,9 +248,8 @@ fn check(turn: &ReplayedTurn, mut answer: Value) -> Result<(), Failure> {
         // The message itself, and not only the form that we give it.
         assert_eq!(found["content"].as_str().unwrap_or_default(), message.content, "{place}");
         for (at, call) in message.tool_calls.iter().enumerate() {
-            let closed =
-                if turn.close && !call.complete { close_json(&call.arguments) } else { call.arguments.clone() };
-            assert_eq!(found["tool_calls"][at]["function"], json!({"name": call.name, "arguments": closed}), "{place}");
+            let function = json!({"name": call.name, "arguments": call.arguments});
+            assert_eq!(found["tool_calls"][at]["function"], function, "{place}");
         }
     } else {
         let mut whole = turn.response();

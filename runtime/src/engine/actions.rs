@@ -226,8 +226,8 @@ impl Io<'_> {
     }
 
     fn close_call(&mut self, complete: bool) {
-        let Memory { calls, emitter, .. } = &mut *self.memory;
-        calls.close(complete, emitter, self.sink);
+        let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
+        calls.close(complete, refusal, emitter, self.sink);
     }
 
     /// The marker that was just read closes nothing, or it closes a broken call that was held back: this is broken markup.
@@ -314,9 +314,11 @@ impl<'a> Io<'a> {
         self.deliver_refused(from);
         let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
         let at = held.and_then(|held| emitter.place(held.marker));
-        calls.announce(name, self.captured_id.take(), at, self.options, emitter, self.sink);
+        calls.announce(name, self.captured_id.take(), at, self.options, refusal, emitter, self.sink);
         if calls.is_refused() {
             refusal.begin(from);
+        } else if calls.is_kept() {
+            refusal.keep(from, emitter);
         }
     }
 

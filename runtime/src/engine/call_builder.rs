@@ -4,6 +4,7 @@
 
 use super::emitter::{Emitter, Sink};
 use super::input::Input;
+use super::refusal::Refusal;
 use crate::inline_string::InlineString;
 use crate::limits::PIECE;
 use crate::message::{Diagnostic, DiagnosticKind, Event};
@@ -42,6 +43,8 @@ pub(super) struct OpenCall {
     malformed: bool,
     /// The caller ruled the call out. Nothing of it is sent.
     refused: bool,
+    /// The call counts only if it is complete, and its text is kept until then.
+    kept: bool,
 }
 
 /// What was written of the arguments of a call.
@@ -66,6 +69,11 @@ impl CallBuilder {
         self.open.as_ref().is_some_and(|call| call.refused)
     }
 
+    /// Whether the text of the open call is kept until the call is complete.
+    pub(super) fn is_kept(&self) -> bool {
+        self.open.as_ref().is_some_and(|call| call.kept)
+    }
+
     /// Announces a call that begins at this place of the output. Name and id are those that were kept unless they are given
     /// here.
     pub(super) fn announce(
@@ -74,10 +82,11 @@ impl CallBuilder {
         id: Option<&str>,
         at: Option<usize>,
         options: &Options,
+        refusal: &mut Refusal,
         emitter: &mut Emitter,
         sink: Sink<'_>,
     ) {
-        self.close(false, emitter, sink);
+        self.close(false, refusal, emitter, sink);
         let index = self.count;
         self.after_line = emitter.last == b'\n';
         let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));
@@ -98,7 +107,8 @@ impl CallBuilder {
             sink(Event::ToolCallStart { index, name, id });
         }
         let written = Written::Nothing;
-        self.open = Some(OpenCall { index, at, tool, written, list: false, malformed: false, refused });
+        let kept = !refused && options.drops_calls;
+        self.open = Some(OpenCall { index, at, tool, written, list: false, malformed: false, refused, kept });
         if let Some(name) = unknown {
             self.note(DiagnosticKind::UnknownTool, &name, emitter, sink);
         }
@@ -180,9 +190,9 @@ impl CallBuilder {
     }
 
     /// The open call is over. If it is complete, its arguments are closed.
-    pub(super) fn close(&mut self, complete: bool, emitter: &mut Emitter, sink: Sink<'_>) {
+    pub(super) fn close(&mut self, complete: bool, refusal: &mut Refusal, emitter: &mut Emitter, sink: Sink<'_>) {
         let Some(call) = &self.open else { return };
-        let refused = call.refused;
+        let (refused, dropped, at) = (call.refused, call.kept && !complete, call.at);
         if complete && !refused {
             match call.written {
                 Written::Nothing => emitter.arguments.extend_from_slice(b"{}"),
@@ -192,7 +202,9 @@ impl CallBuilder {
             }
         }
         emitter.flush(sink);
-        if !complete {
+        if dropped {
+            emitter.note(Diagnostic { at, ..Diagnostic::new(DiagnosticKind::IncompleteCall, None, "") }, sink);
+        } else if !complete {
             self.note(DiagnosticKind::IncompleteCall, "", emitter, sink);
         }
         let Some(call) = self.open.take() else { return };
@@ -204,6 +216,12 @@ impl CallBuilder {
             return;
         }
         sink(Event::ToolCallEnd { index: call.index, complete });
+        if dropped {
+            self.count -= 1;
+            self.unparsed.clear();
+            return refusal.release(emitter, sink);
+        }
+        refusal.forget(emitter);
         self.send_unparsed(emitter, sink);
     }
 
@@ -214,7 +232,7 @@ impl CallBuilder {
             return;
         }
         self.unparsed.extend_from_slice(text);
-        if self.unparsed.len() >= PIECE {
+        if self.unparsed.len() >= PIECE && !self.is_kept() {
             self.send_unparsed(emitter, sink);
         }
     }

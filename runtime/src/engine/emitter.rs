@@ -83,15 +83,26 @@ impl Emitter {
 
     fn range(&mut self, channel: Channel, input: &Input<'_>, from: usize, to: usize, sink: Sink<'_>) {
         let from = from.max(self.begun).min(to);
-        let delivered = match channel {
-            Channel::Unparsed if self.unparsed == Unparsed::Content => Channel::Content,
-            channel => channel,
-        };
-        self.tokens.text(delivered, self.base + from as i64, self.base + to as i64);
+        self.count(channel, self.base + from as i64, self.base + to as i64);
         match input.slice(from, to) {
             Some(text) => self.str(channel, text, sink),
             None => self.bytes(channel, &input.bytes[from..to], sink),
         }
+    }
+
+    /// Counts the tokens between two places of the output.
+    fn count(&mut self, channel: Channel, from: i64, to: i64) {
+        let delivered = match channel {
+            Channel::Unparsed if self.unparsed == Unparsed::Content => Channel::Content,
+            channel => channel,
+        };
+        self.tokens.text(delivered, from, to);
+    }
+
+    /// Broken markup that was kept, and that begins at this place of the output.
+    pub(super) fn kept_text(&mut self, text: &[u8], at: i64, sink: Sink<'_>) {
+        self.count(Channel::Unparsed, at, at + text.len() as i64);
+        self.unparsed(text, sink);
     }
 
     /// Broken markup that was taken out of the input.

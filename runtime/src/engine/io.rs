@@ -113,14 +113,15 @@ impl<'a> Io<'a> {
     fn end_in_marker(&mut self) -> Found {
         let (from, to) = (self.memory.cursor.pos, self.input.bytes.len());
         if !self.memory.speculation.is_open() {
-            self.deliver_refused(from);
+            let is_in_call = self.memory.calls.open.is_some();
+            self.deliver_refused(if is_in_call { to } else { from });
             self.cut_marker(from, to);
             let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
             cursor.go_back(to, to);
             cursor.cut = Some(from);
-            match calls.open {
-                Some(_) => calls.keep_unparsed(&self.input.bytes[from..to], emitter, self.sink),
-                None => emitter.text(Channel::Unparsed, &self.input, from, to, self.sink),
+            match is_in_call {
+                true => calls.keep_unparsed(&self.input.bytes[from..to], emitter, self.sink),
+                false => emitter.text(Channel::Unparsed, &self.input, from, to, self.sink),
             }
         }
         Found::Wait
@@ -197,7 +198,10 @@ impl<'a> Io<'a> {
 
     /// The next piece may take this fast path, unless text is held back or no more text comes.
     pub(super) fn take_fast_path(&mut self, path: impl FnOnce() -> Option<FastPath<Memory>>) {
-        if !self.memory.speculation.is_open()
+        // Where a cut call is not kept as it is, all that a call sends is looked at.
+        let is_plain = self.options.hold.is_none() || self.memory.calls.open.is_none();
+        if is_plain
+            && !self.memory.speculation.is_open()
             && !self.input.last
             && let Some(path) = fast_paths::attempt(path)
         {
@@ -339,7 +343,7 @@ impl<'a> Io<'a> {
 
     /// Ends everything that is open where the output ends.
     pub(super) fn settle(&mut self) {
-        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, calls, refusal, readers, emitter, .. } = &mut *self.memory;
         if readers.reading == Reading::Tagged
             && let Some(abort) = readers.abort
         {
@@ -356,7 +360,7 @@ impl<'a> Io<'a> {
             calls.keep_unparsed(rest, emitter, self.sink);
             cursor.pos += rest.len();
         }
-        calls.close(false, emitter, self.sink);
+        calls.close(false, refusal, emitter, self.sink);
         self.flush_refused();
         self.memory.emitter.finish(self.sink);
     }

@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::special_tokens::SpecialTokens;
 use super::token_counts::TokenCounts;
 use crate::message::{BorrowedMessage, Channel, Event, Message};
-use crate::options::Options;
+use crate::options::{Hold, Options};
 use crate::program::{Action, Entry, Hole, Marker, Origin, Program, State, StateId, Transition, is_special_token};
 
 /// A parser in the middle of a turn.
@@ -67,6 +67,8 @@ struct Core {
 struct Run {
     memory: Memory,
     state: StateId,
+    /// What of a call waits for its end, where a cut call is not kept as it is.
+    held: Option<Box<dyn Hold>>,
 }
 
 impl<M: Machine> fmt::Debug for Stream<M> {
@@ -301,7 +303,8 @@ impl Run {
     /// `written`; it has to be read first.
     fn begin(machine: &dyn Machine, options: &Options, written: &mut Vec<u8>) -> Self {
         let program = machine.program();
-        let mut run = Self { memory: Memory::new(options), state: program.start };
+        let mut run =
+            Self { memory: Memory::new(options), state: program.start, held: options.hold.map(|make| make()) };
         let (entry, rest) = enter(program, options);
         let mut read = "";
         if let Some(entry) = entry {
@@ -328,6 +331,20 @@ impl Run {
 
     /// Runs the machine over the buffered text. Returns how many bytes are settled.
     fn go(
+        &mut self,
+        machine: &dyn Machine,
+        options: &Options,
+        text: Chunk<'_>,
+        last: bool,
+        sink: &mut dyn FnMut(Event<'_>),
+    ) -> usize {
+        let Some(mut held) = self.held.take() else { return self.advance(machine, options, text, last, sink) };
+        let settled = self.advance(machine, options, text, last, &mut |event| held.pass(event, sink));
+        self.held = Some(held);
+        settled
+    }
+
+    fn advance(
         &mut self,
         machine: &dyn Machine,
         options: &Options,

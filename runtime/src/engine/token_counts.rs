@@ -25,6 +25,8 @@ pub(super) struct TokenCounter {
     pub(super) counts: TokenCounts,
     /// Where tokens begin and end in the output, in order. Empty unless tokens are pushed.
     open: VecDeque<(i64, i64)>,
+    /// Tokens from this place on may still become text, though the output is settled there.
+    kept_from: Option<i64>,
 }
 
 impl TokenCounter {
@@ -57,8 +59,14 @@ impl TokenCounter {
         }
     }
 
+    /// Whether tokens are kept that are settled, and from which place on.
+    pub(super) fn keep_from(&mut self, place: Option<i64>) {
+        self.kept_from = place;
+    }
+
     /// The output before this place is settled.
     pub(super) fn settle(&mut self, place: i64) {
+        let place = self.kept_from.map_or(place, |kept| kept.min(place));
         while self.open.front().is_some_and(|token| token.1 <= place) {
             self.open.pop_front();
         }
@@ -91,6 +99,17 @@ mod tests {
         counter.add(4, 8);
         counter.settle(5);
         counter.text(Channel::Content, 2, 8);
+        assert_eq!(counter.counts, TokenCounts { content: 1, reasoning: 0 });
+    }
+
+    #[test]
+    fn a_token_that_is_kept_may_count_later() {
+        let mut counter = TokenCounter::default();
+        counter.keep_from(Some(4));
+        counter.add(0, 4);
+        counter.add(4, 8);
+        counter.settle(8);
+        counter.text(Channel::Content, 0, 8);
         assert_eq!(counter.counts, TokenCounts { content: 1, reasoning: 0 });
     }
 }

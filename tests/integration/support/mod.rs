@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use unjinja::Interpreter;
 use unjinja::testing::Case;
-use unjinja::{DiagnosticKind, Options, Tools, Unparsed};
+use unjinja::{CutCalls, DiagnosticKind, Options, Tools, Unparsed};
 use unjinja_build::Templates;
 use unjinja_codegen::interpreter;
 use unjinja_spec::FormatSpec;
@@ -169,6 +169,7 @@ struct OwnCase {
     #[serde(default = "yes")]
     parallel_tool_calls: bool,
     callable: Option<Vec<String>>,
+    cut_calls: Option<String>,
     #[serde(default = "yes")]
     extract_reasoning: bool,
     #[serde(default = "yes")]
@@ -216,6 +217,10 @@ impl OwnCase {
         }
         if let Some(names) = self.callable {
             options = options.callable(names);
+        }
+        if let Some(name) = self.cut_calls {
+            let known = CutCalls::ALL.into_iter().find(|cut_calls| cut_calls.name() == name);
+            options = options.cut_calls(known.ok_or("`cut_calls` is unknown")?);
         }
         if let Some(on) = self.thinking {
             options = options.thinking(on);

@@ -3,7 +3,6 @@
 use unjinja_runtime::{Event, Message};
 
 use super::event::{BlockDelta, ContentBlock, EndDelta, MessageResponse, StreamEvent};
-use crate::arguments::Ending;
 use crate::calls::{CallPiece, CallWriter};
 use crate::finish::{Finish, Usage};
 use unjinja_spec::CallIds;
@@ -65,7 +64,7 @@ impl EventWriter {
         Self {
             id: unique_id("msg_"),
             model: model.into(),
-            calls: CallWriter::new(call_ids).ending(Ending::Object),
+            calls: CallWriter::new(call_ids).as_objects(),
             write_diagnostics: false,
             begun: false,
             next: 0,

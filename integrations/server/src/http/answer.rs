@@ -109,7 +109,8 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
     let options = ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
     let stops = prepared.sampling.stop;
     let reply = Reply::new(&options, prepared.model, prepared.call_ids);
-    let turn = TurnReader::new(&served, prepared.options, reply, stops);
+    let parsing = prepared.options.cut_calls(state.config.cut_calls);
+    let turn = TurnReader::new(&served, parsing, reply, stops);
     let trouble = |trouble: Trouble| {
         state.metrics.upstream_error(trouble.kind);
         trouble

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use subtle::ConstantTimeEq;
-use unjinja_dynamic::Target;
+use unjinja_dynamic::{CutCalls, Target};
 
 use super::log::Log;
 
@@ -22,6 +22,8 @@ pub struct Config {
     pub key: Option<Secret>,
     /// Whether answers have the diagnostics of the parser, in an extra field.
     pub diagnostics: bool,
+    /// What becomes of calls that the model does not close.
+    pub cut_calls: CutCalls,
     /// Takes the lines of the log.
     pub log: Log,
 }
@@ -30,7 +32,7 @@ impl Config {
     /// The defaults, with this upstream.
     pub fn new(upstream: UpstreamConfig) -> Self {
         let (limits, timeouts) = (Limits::default(), Timeouts::default());
-        Self { upstream, limits, timeouts, key: None, diagnostics: false, log: Log::none() }
+        Self { upstream, limits, timeouts, key: None, diagnostics: false, cut_calls: CutCalls::Keep, log: Log::none() }
     }
 }
 

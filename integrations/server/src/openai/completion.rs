@@ -5,7 +5,6 @@ use serde::ser::SerializeMap;
 use unjinja_runtime::{Diagnostic, Message};
 
 use super::chunk::{CompletionUsage, ReasoningName, reason};
-use crate::arguments::Ending;
 use crate::finish::{Finish, Usage};
 use unjinja_spec::CallIds;
 
@@ -95,14 +94,6 @@ impl ChatCompletion {
     pub fn reasoning(mut self, name: ReasoningName) -> Self {
         for choice in &mut self.choices {
             choice.message.reasoning = name;
-        }
-        self
-    }
-
-    /// Closes the arguments of calls that were cut short, so that they are JSON.
-    pub fn close_arguments(mut self) -> Self {
-        for call in self.choices.iter_mut().flat_map(|choice| &mut choice.message.message.tool_calls) {
-            call.arguments = Ending::CloseIncomplete.whole(&call.arguments, call.complete);
         }
         self
     }

@@ -3,7 +3,6 @@
 use unjinja_runtime::{Event, Message};
 
 use super::chunk::{ChatCompletionChunk, ChunkChoice, Delta, FunctionDelta, ReasoningName, ToolCallDelta, reason};
-use crate::arguments::Ending;
 use crate::calls::{CallPiece, CallWriter};
 use crate::finish::{Finish, Usage};
 use unjinja_spec::CallIds;
@@ -84,12 +83,6 @@ impl ChunkWriter {
     /// Whether the usage is written as a last chunk.
     pub fn include_usage(mut self, on: bool) -> Self {
         self.include_usage = on;
-        self
-    }
-
-    /// Closes the arguments of a call that was cut short, so that they are JSON. Otherwise they are delivered as they are.
-    pub fn close_arguments(mut self) -> Self {
-        self.calls = self.calls.ending(Ending::CloseIncomplete);
         self
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message, close_json};
+use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message};
 use unjinja_server::anthropic::{EventWriter, ResponseBuilder};
 use unjinja_server::openai::{ChatCompletion, ChunkWriter, ReasoningName};
 use unjinja_server::{CallIdShape, CallIds, Finish, ModelIds, Usage, sse};
@@ -97,13 +97,10 @@ fn ids(model_ids: ModelIds) -> CallIds {
 #[test]
 fn chunks_add_up_to_the_completion() {
     turns(|items, model_ids, random| {
-        let (close, diagnostics, early) = (random.once_in(2), random.once_in(2), random.once_in(2));
+        let (diagnostics, early) = (random.once_in(2), random.once_in(2));
         let reasoning = if random.once_in(2) { ReasoningName::Reasoning } else { ReasoningName::ReasoningContent };
         let mut writer =
             ChunkWriter::new("m", ids(model_ids)).reasoning(reasoning).diagnostics(diagnostics).include_usage(true);
-        if close {
-            writer = writer.close_arguments();
-        }
         let (mut chunks, mut message) = (Vec::new(), Message::default());
         chunks.extend(early.then(|| writer.start()));
         send(items, model_ids, random, &mut |event| {
@@ -114,9 +111,6 @@ fn chunks_add_up_to_the_completion() {
 
         let mut whole =
             ChatCompletion::new("m", message.clone(), &mut ids(model_ids), &Finish::Stop).reasoning(reasoning);
-        if close {
-            whole = whole.close_arguments();
-        }
         if diagnostics {
             whole = whole.diagnostics();
         }
@@ -132,9 +126,6 @@ fn chunks_add_up_to_the_completion() {
             match &call.id {
                 Some(id) => assert_eq!((one, other), (id, id), "the model's id is kept"),
                 None => assert!(one.starts_with("call_") && one != other),
-            }
-            if close && !call.complete {
-                assert!(serde_json::from_str::<Value>(&close_json(&call.arguments)).is_ok());
             }
         }
         assert_eq!(written.len(), message.tool_calls.len());
@@ -242,23 +233,18 @@ fn the_reason_why_an_output_ended_is_told() {
 }
 
 #[test]
-fn a_call_that_was_cut_short_comes_unchanged_or_closed() {
+fn a_call_that_was_cut_short_comes_unchanged() {
     let events = [
         Event::ToolCallStart { index: 0, name: "f", id: None },
         Event::ToolCallArguments { index: 0, json: r#"{"city": "Par"# },
         Event::ToolCallEnd { index: 0, complete: false },
     ];
-    for (close, arguments) in [(false, r#"{"city": "Par"#), (true, r#"{"city": "Par"}"#)] {
-        let mut writer = ChunkWriter::new("m", ids(ModelIds::WithName));
-        if close {
-            writer = writer.close_arguments();
-        }
-        let mut chunks: Vec<_> = events.iter().flat_map(|event| writer.event(event)).collect();
-        chunks.extend(writer.finish(&Finish::Length, None));
-        let found = assemble_chunks(&chunks);
-        assert_eq!(found.message["tool_calls"][0]["function"], json!({"name": "f", "arguments": arguments}));
-        assert_eq!((found.finish_reason, found.message["content"].clone()), (json!("length"), Value::Null));
-    }
+    let mut writer = ChunkWriter::new("m", ids(ModelIds::WithName));
+    let mut chunks: Vec<_> = events.iter().flat_map(|event| writer.event(event)).collect();
+    chunks.extend(writer.finish(&Finish::Length, None));
+    let found = assemble_chunks(&chunks);
+    assert_eq!(found.message["tool_calls"][0]["function"], json!({"name": "f", "arguments": r#"{"city": "Par"#}));
+    assert_eq!((found.finish_reason, found.message["content"].clone()), (json!("length"), Value::Null));
 }
 
 #[test]
