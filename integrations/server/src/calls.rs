@@ -22,7 +22,7 @@ pub(crate) enum CallPiece {
 pub(crate) struct CallWriter {
     ids: CallIds,
     /// Arguments become objects in any case. Otherwise they are delivered as they are.
-    as_objects: bool,
+    objects: bool,
     calls: Vec<Call>,
 }
 
@@ -41,12 +41,12 @@ struct Call {
 
 impl CallWriter {
     pub(crate) fn new(ids: CallIds) -> Self {
-        Self { ids, as_objects: false, calls: Vec::new() }
+        Self { ids, objects: false, calls: Vec::new() }
     }
 
     /// Arguments become objects in any case.
-    pub(crate) fn as_objects(mut self) -> Self {
-        self.as_objects = true;
+    pub(crate) fn with_objects(mut self) -> Self {
+        self.objects = true;
         self
     }
 
@@ -71,7 +71,7 @@ impl CallWriter {
                     written: id.map(str::to_owned),
                     announced: false,
                     waiting: String::new(),
-                    stream: self.as_objects.then(ArgumentStream::new),
+                    stream: self.objects.then(ArgumentStream::new),
                     over: false,
                     complete: false,
                 });

@@ -314,7 +314,8 @@ impl<'a> Io<'a> {
         self.deliver_refused(from);
         let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
         let at = held.and_then(|held| emitter.place(held.marker));
-        calls.announce(name, self.captured_id.take(), at, self.options, refusal, emitter, self.sink);
+        calls.close(false, refusal, emitter, self.sink);
+        calls.announce(name, self.captured_id.take(), at, self.options, emitter, self.sink);
         if calls.is_refused() {
             refusal.begin(from);
         } else if calls.is_kept() {

@@ -74,7 +74,7 @@ impl CallBuilder {
         self.open.as_ref().is_some_and(|call| call.kept)
     }
 
-    /// Announces a call that begins at this place of the output. Name and id are those that were kept unless they are given
+    /// Announces a call that begins at this place of the output, where none is open. Name and id are those that were kept unless they are given
     /// here.
     pub(super) fn announce(
         &mut self,
@@ -82,11 +82,9 @@ impl CallBuilder {
         id: Option<&str>,
         at: Option<usize>,
         options: &Options,
-        refusal: &mut Refusal,
         emitter: &mut Emitter,
         sink: Sink<'_>,
     ) {
-        self.close(false, refusal, emitter, sink);
         let index = self.count;
         self.after_line = emitter.last == b'\n';
         let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));

@@ -64,7 +64,7 @@ impl EventWriter {
         Self {
             id: unique_id("msg_"),
             model: model.into(),
-            calls: CallWriter::new(call_ids).as_objects(),
+            calls: CallWriter::new(call_ids).with_objects(),
             write_diagnostics: false,
             begun: false,
             next: 0,
