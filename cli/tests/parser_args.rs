@@ -134,8 +134,8 @@ const WRONG: &[Case] = &[
     ("unjinja render hermes.jinja context.json --overlay wrong.toml", 2, "unknown key `per_call_strat`"),
     ("unjinja codegen hermes.jinja --overlay wrong.toml", 2, "unknown key `per_call_strat`"),
     ("unjinja explain hermes.jinja --overlay wrong.toml", 2, "unknown key `per_call_strat`"),
-    ("unjinja explain --model qwen_qwen3_06b", 2, "did you mean qwen_qwen3_0_6b?"),
-    ("unjinja verify hermes.jinja --model qwen_qwen3_06b", 2, "did you mean qwen_qwen3_0_6b?"),
+    ("unjinja explain --model qwen_qwenn3_0_6b", 2, "did you mean qwen_qwen3_0_6b?"),
+    ("unjinja verify hermes.jinja --model qwen_qwenn3_0_6b", 2, "did you mean qwen_qwen3_0_6b?"),
 ];
 
 fn folder(name: &str) -> Result<CommandFolder, Failure> {

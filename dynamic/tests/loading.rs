@@ -310,7 +310,7 @@ mod generated {
             "no supported model is called \"no-such-model\"\n  = next: look for it in the list of supported models, or load \
              the model's template from its file"
         );
-        let near = Model::known("qwen_qwen3_06b").unwrap_err().to_string();
+        let near = Model::known("qwen_qwenn3_0_6b").unwrap_err().to_string();
         assert!(near.contains("= next: use qwen_qwen3_0_6b, or load"), "{near}");
         assert_eq!(Model::known("Qwen-Qwen3-0.6B.jinja")?.name(), "qwen_qwen3_0_6b");
         Ok(())

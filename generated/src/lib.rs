@@ -52,13 +52,14 @@ pub fn all() -> &'static [&'static dyn ChatParser] {
 ///
 /// The name is that of a spec (`qwen_qwen3_0_6b`), an id on the Hugging Face Hub with or without its owner
 /// (`Qwen/Qwen3-0.6B`, `Qwen3-0.6B`), or a template's file name (`Qwen-Qwen3-0.6B.jinja`). Upper and lower case are
-/// alike, and so are `/`, `-`, `.` and `_`.
+/// alike, and so are `/`, `-`, `.` and `_`. Where the spec says that a family has one template in all sizes, any size finds it
+/// (`Qwen/Qwen3-8B`); words at the end that say how numbers are stored are ignored (`Qwen/Qwen3-8B-FP8`).
 ///
 /// ```
 /// # #[cfg(feature = "all")] {
 /// use unjinja_generated::by_name;
 ///
-/// let names = ["qwen_qwen3_0_6b", "Qwen/Qwen3-0.6B", "qwen3-0.6b", "Qwen-Qwen3-0.6B.jinja"];
+/// let names = ["qwen_qwen3_0_6b", "Qwen/Qwen3-0.6B", "qwen3-32b", "Qwen/Qwen3-8B-FP8", "Qwen-Qwen3-0.6B.jinja"];
 /// for name in names {
 ///     assert_eq!(by_name(name).map(|parser| &*parser.info().name), Some("qwen_qwen3_0_6b"), "{name}");
 /// }
@@ -73,13 +74,14 @@ pub fn by_name(name: &str) -> Option<&'static dyn ChatParser> {
 ///
 /// ```
 /// # #[cfg(feature = "all")] {
-/// let error = unjinja_generated::find("qwen_qwen3_06b").err().expect("there is no such model");
-/// assert_eq!(error.to_string(), r#"no supported model is called "qwen_qwen3_06b"; did you mean qwen_qwen3_0_6b?"#);
+/// let error = unjinja_generated::find("qwen_qwenn3_0_6b").err().expect("there is no such model");
+/// assert_eq!(error.to_string(), r#"no supported model is called "qwen_qwenn3_0_6b"; did you mean qwen_qwen3_0_6b?"#);
 /// # }
 /// ```
 ///
 /// # Errors
-/// If the name fits several models: the error lists them. If it fits none: the error suggests similar names.
+/// If the name fits several models: the error lists them. If it fits none: the error says which was probably meant. It suggests no
+/// model that only has a similar name: its format may be another.
 pub fn find(name: &str) -> Result<&'static dyn ChatParser, LookupError> {
     find_among(name, &names()).map(|index| all()[index])
 }
@@ -93,12 +95,12 @@ fn names() -> Vec<Names<'static>> {
     models::ALL.iter().zip(models::HUB_IDS).map(names).collect()
 }
 
-/// Ids on the Hugging Face Hub of the models that have the template of this spec; empty for a spec that is not compiled
-/// in.
+/// Ids on the Hugging Face Hub of the models that have the template of this spec, where `{size}` stands for any size; empty for a
+/// spec that is not compiled in.
 ///
 /// ```
 /// # #[cfg(feature = "all")] {
-/// assert_eq!(unjinja_generated::hub_ids("qwen_qwen3_0_6b"), ["Qwen/Qwen3-0.6B"]);
+/// assert_eq!(unjinja_generated::hub_ids("qwen_qwen3_0_6b"), ["Qwen/Qwen3-0.6B", "Qwen/Qwen3-{size}"]);
 /// # }
 /// ```
 pub fn hub_ids(spec: &str) -> &'static [&'static str] {

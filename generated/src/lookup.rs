@@ -1,6 +1,7 @@
 //! Finds a model by one of its names: the name of its spec, an id on the Hugging Face Hub, or a template's file name.
 //!
-//! This module compares names and nothing else. It must not guess: a name that fits several models is an error.
+//! This module compares names and nothing else. It must not guess: a name that fits several models is an error, and only a name that
+//! is certainly misspelled gets a suggestion, because a model with a similar name may have another format.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +13,7 @@ pub struct Names<'n> {
     pub spec: &'n str,
     /// Where its template comes from, for people; often an id on the Hub.
     pub source: &'n str,
-    /// Ids on the Hub of the models that have this template.
+    /// Ids on the Hub of the models that have this template. `{size}` in one stands for a size, such as `8B` or `30B-A3B`.
     pub hub_ids: &'n [&'n str],
     /// File names of the template.
     pub files: &'n [Cow<'n, str>],
@@ -33,7 +34,7 @@ pub enum LookupError {
     Unknown {
         /// The name that was looked up.
         name: String,
-        /// Names of specs that are similar; possibly none.
+        /// Names of the specs that were probably meant: the name is misspelled, or has another owner. Possibly none.
         near: Vec<String>,
     },
 }
@@ -62,13 +63,13 @@ impl std::error::Error for LookupError {}
 /// let names = |spec, hub_ids| Names { spec, source: "", hub_ids, files: &[] };
 /// let known = [names("robin_7b", &["acme/Robin-7B"]), names("wren", &[])];
 /// assert_eq!(find_among("Robin-7B", &known)?, 0);
-/// let error = find_among("rob", &known).unwrap_err();
-/// assert_eq!(error.to_string(), r#"no supported model is called "rob"; did you mean robin_7b?"#);
+/// let error = find_among("robni-7b", &known).unwrap_err();
+/// assert_eq!(error.to_string(), r#"no supported model is called "robni-7b"; did you mean robin_7b?"#);
 /// # Ok::<(), unjinja_generated::LookupError>(())
 /// ```
 ///
 /// # Errors
-/// If the name fits several models: the error lists them. If it fits none: the error suggests similar names.
+/// If the name fits several models: the error lists them. If it fits none: the error says which was probably meant.
 pub fn find_among(name: &str, known: &[Names<'_>]) -> Result<usize, LookupError> {
     let specs = |indices: &[usize]| indices.iter().map(|&index| known[index].spec.to_owned()).collect();
     match fitting(name, known)[..] {
@@ -81,19 +82,22 @@ pub fn find_among(name: &str, known: &[Names<'_>]) -> Result<usize, LookupError>
 /// The models that a name fits, as indices of `known`.
 ///
 /// The kinds of names are tried in turn, and the first kind that fits any model decides: the spec's name, an id on the
-/// Hub, a file name (with or without folders and `.jinja`), an id on the Hub without its owner. So a spec's name always
-/// finds its spec, whatever other models are called.
+/// Hub, a file name (with or without folders and `.jinja`), an id on the Hub without its owner; then the id of another size, or of
+/// the same model with its numbers stored in another way, with and without its owner. So a spec's name always finds its spec,
+/// whatever other models are called.
 fn fitting(name: &str, known: &[Names<'_>]) -> Vec<usize> {
     let wanted = normal(name);
     if wanted.is_empty() {
         return Vec::new();
     }
     let wanted_file = normal_file(name.rsplit(['/', '\\']).next().unwrap_or(name));
-    let kinds: [&dyn Fn(&Names<'_>) -> bool; 4] = [
+    let kinds: [&dyn Fn(&Names<'_>) -> bool; 6] = [
         &|names| normal(names.spec) == wanted,
         &|names| normal(names.source) == wanted || names.hub_ids.iter().any(|id| normal(id) == wanted),
         &|names| names.files.iter().any(|file| normal_file(file) == wanted_file),
         &|names| names.hub_ids.iter().any(|id| normal(without_owner(id)) == wanted),
+        &|names| names.hub_ids.iter().any(|id| is_of_family(name, id)),
+        &|names| names.hub_ids.iter().any(|id| is_of_family(name, without_owner(id))),
     ];
     for fits in kinds {
         let found: Vec<usize> = (0..known.len()).filter(|&index| fits(&known[index])).collect();
@@ -104,32 +108,70 @@ fn fitting(name: &str, known: &[Names<'_>]) -> Vec<usize> {
     Vec::new()
 }
 
-/// Models whose names are similar to one that fits none, as indices of `known`: the one with the fewest different
-/// letters, or else up to four whose spec's name contains the given name.
+/// Whether a name is an id, where `{size}` stands for any size and the end may say how numbers are stored. Here a dot is no hyphen:
+/// `Qwen3.5-2B` is no `Qwen3` of the size `5-2B`.
+fn is_of_family(name: &str, id: &str) -> bool {
+    let form = |name: &str| name.to_ascii_lowercase().replace(['/', '-'], "_");
+    let (name, id) = (form(name), form(id));
+    let (name, id) = (without_storage(&name), without_storage(&id));
+    let Some((before, after)) = id.split_once("{size}") else { return name == id };
+    name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).is_some_and(is_size)
+}
+
+/// Whether a text is a size: `8b`, `0.6b`, `30b_a3b`, `8x7b`, `e2b`.
+fn is_size(text: &str) -> bool {
+    let is_part = |part: &str| {
+        let number = part.strip_suffix(['b', 'm', 't']).unwrap_or_default();
+        let number = number.strip_prefix(['a', 'e']).unwrap_or(number);
+        number.starts_with(|c: char| c.is_ascii_digit())
+            && number.bytes().all(|c| c.is_ascii_digit() || c == b'.' || c == b'x')
+    };
+    text.split('_').all(is_part)
+}
+
+/// Words at the end of a name that say how the numbers of a model are stored, or in which file. They change no template.
+const STORAGE: &[&str] = &[
+    "4bit", "6bit", "8bit", "awq", "bf16", "bnb", "exl2", "exl3", "fp16", "fp4", "fp8", "gguf", "gptq", "int4", "int8",
+    "mlx", "mxfp4", "nvfp4", "w4a16", "w8a16", "w8a8",
+];
+
+fn without_storage(name: &str) -> &str {
+    let mut rest = name;
+    while let Some((before, last)) = rest.rsplit_once('_')
+        && STORAGE.contains(&last)
+    {
+        rest = before;
+    }
+    rest
+}
+
+/// The models that a name that fits none was probably meant for, as indices of `known`: those of that name with another owner, or
+/// else the one that differs in few letters. Numbers and versions must be the same: `v3` is no misspelled `v2`.
 fn near(name: &str, known: &[Names<'_>]) -> Vec<usize> {
-    const MOST: usize = 4;
-    // More edits than this make another name.
-    let allowed = (name.chars().count() / 3).max(1);
     let wanted = normal(name);
+    let same = |names: &Names<'_>| names.hub_ids.iter().any(|id| is_of_family(without_owner(name), without_owner(id)));
+    let others: Vec<usize> = (0..known.len()).filter(|&index| same(&known[index])).collect();
+    if !others.is_empty() {
+        return others;
+    }
+    // More edits than this make another name.
+    let allowed = wanted.len() / 8 + 1;
     let edits = |names: &Names<'_>| {
         let all = std::iter::once(names.spec).chain(names.hub_ids.iter().copied());
-        let others = all.flat_map(|other| [other, without_owner(other)]);
-        others.map(|other| distance(&wanted, &normal(other))).min().unwrap_or(usize::MAX)
+        let others = all.flat_map(|other| [normal(other), normal(without_owner(other))]);
+        others.filter(|other| numbers(other) == numbers(&wanted)).map(|other| distance(&wanted, &other)).min()
     };
-    let closest = (0..known.len()).map(|index| (edits(&known[index]), index)).min();
-    if let Some((edits, index)) = closest
-        && edits <= allowed
-    {
-        return vec![index];
-    }
-    let letters = |name: &str| -> String { name.chars().filter(char::is_ascii_alphanumeric).collect() };
-    let wanted = letters(&wanted);
-    // Two letters are part of too many names.
-    let contains = |&index: &usize| wanted.len() > 2 && letters(known[index].spec).contains(&wanted);
-    let mut near: Vec<usize> = (0..known.len()).filter(contains).collect();
-    near.sort_by_key(|&index| known[index].spec.len());
-    near.truncate(MOST);
-    near
+    let closest = (0..known.len()).filter_map(|index| Some((edits(&known[index])?, index))).min();
+    closest.filter(|(edits, _)| *edits <= allowed).map(|(_, index)| index).into_iter().collect()
+}
+
+/// The numbers of a name, in one, with a single letter before them: `v3` is a number, and of `qwen3` only the digit.
+fn numbers(name: &str) -> String {
+    let number = |word: &str| {
+        let at = word.find(|c: char| c.is_ascii_digit())?;
+        Some(word[if at == 1 { 0 } else { at }..].to_owned())
+    };
+    name.split('_').filter_map(number).collect()
 }
 
 /// The form in which names are compared: in lower case, with `/`, `-`, `.` and `_` alike.
@@ -183,6 +225,8 @@ mod tests {
         Names { spec: "wren", source: "", hub_ids: &[], files: &[Cow::Borrowed("tokenizer_config.json")] },
         Names { spec: "big_lark", source: "", hub_ids: &["acme/Lark"], files: &[] },
         Names { spec: "small_lark", source: "", hub_ids: &["other/lark"], files: &[] },
+        Names { spec: "owl", source: "", hub_ids: &["acme/Owl-2-{size}-Chat", "acme/Owl-2-9B-BF16"], files: &[] },
+        Names { spec: "old_owl", source: "", hub_ids: &["acme/Owl-2-3B-Chat"], files: &[] },
     ];
 
     /// A name, and the specs that it fits.
@@ -202,6 +246,20 @@ mod tests {
         ("tokenizer_config.json", &["robin_7b", "wren"]),
         ("Lark", &["big_lark", "small_lark"]),
         ("other/Lark", &["small_lark"]),
+        // Other sizes, and the same model in other numbers.
+        ("acme/Owl-2-8B-Chat", &["owl"]),
+        ("owl-2-0.6b-chat", &["owl"]),
+        ("acme/Owl-2-30B-A3B-Chat-FP8", &["owl"]),
+        ("acme/Owl-2-8x7B-Chat-GPTQ-Int4", &["owl"]),
+        ("acme/Owl-2-9B", &["owl"]),
+        ("acme/Owl-2-3B-Chat", &["old_owl"]),
+        ("acme/Robin-7B-GGUF", &["acme_robin_7b"]),
+        ("acme/Owl-2.5-8B-Chat", &[]),
+        ("acme/Owl-2-5-8B-Chat", &[]),
+        ("acme/Owl-2-Big-Chat", &[]),
+        ("acme/Owl-2-Vision-8B-Chat", &[]),
+        ("acme/Owl-2--Chat", &[]),
+        ("another/Owl-2-8B-Chat", &[]),
         ("robin", &[]),
         ("", &[]),
     ];
@@ -215,12 +273,17 @@ mod tests {
     }
 
     #[test]
-    fn similar_names_are_suggested() {
-        let cases: [(&str, &[&str]); 5] = [
-            ("acme_robin_7c", &["acme_robin_7b"]),
+    fn only_what_was_certainly_meant_is_suggested() {
+        let cases: [(&str, &[&str]); 9] = [
+            ("acme_robbin_7b", &["acme_robin_7b"]),
             ("acme/Robni-7B.1-Chat", &["acme_robin_7b"]),
-            ("lark", &["big_lark"]),
-            ("robin", &["robin_7b", "acme_robin_7b"]),
+            ("another/Owl-2-8B-Chat-AWQ", &["owl"]),
+            // These may be models of another format.
+            ("acme_robin_8b", &[]),
+            ("acme/Robin-7B.2-Chat", &[]),
+            ("acme/Owl-3-8B-Chat", &[]),
+            ("acme/Owl-2-8B", &[]),
+            ("robin", &[]),
             ("penguin-of-the-north", &[]),
         ];
         for (name, expected) in cases {

@@ -39,6 +39,14 @@ pub mod deepseek_ai_deepseek_v3_1;
 /// Parser for the format of deepseek-ai/DeepSeek-V3.2 (community template).
 pub mod deepseek_ai_deepseek_v3_2;
 
+#[cfg(any(feature = "all", feature = "deepseek_v4"))]
+/// Parser for the format of DeepSeek-V4, as in ikawrakow/ik_llama.cpp.
+pub mod deepseek_v4;
+
+#[cfg(any(feature = "all", feature = "deepseek_v4_flash_0731"))]
+/// Parser for the format of DeepSeek-V4-Flash-0731, as in unslothai/llama.cpp.
+pub mod deepseek_v4_flash_0731;
+
 #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
 /// Parser for the format of fireworks-ai/llama-3-firefunction-v2.
 pub mod fireworks_ai_llama_3_firefunction_v2;
@@ -55,6 +63,14 @@ pub mod glm_4_6;
 /// Parser for the format of zai-org/GLM-4.7-Flash.
 pub mod glm_4_7_flash;
 
+#[cfg(any(feature = "all", feature = "glm_5_1"))]
+/// Parser for the format of GLM-5.1, as in xorbitsai/inference.
+pub mod glm_5_1;
+
+#[cfg(any(feature = "all", feature = "glm_5_2"))]
+/// Parser for the format of GLM-5.2, as in xorbitsai/inference.
+pub mod glm_5_2;
+
 #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
 /// Parser for the format of google/gemma-2-2b-it.
 pub mod google_gemma_2_2b_it;
@@ -63,9 +79,17 @@ pub mod google_gemma_2_2b_it;
 /// Parser for the format of google/gemma-4-31B-it.
 pub mod google_gemma_4_31b_it;
 
+#[cfg(any(feature = "all", feature = "google_gemma_4_e2b_it"))]
+/// Parser for the format of google/gemma-4-E2B-it.
+pub mod google_gemma_4_e2b_it;
+
 #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
 /// Parser for the format of HuggingFaceTB/SmolLM3-3B.
 pub mod huggingfacetb_smollm3_3b;
+
+#[cfg(any(feature = "all", feature = "hy3"))]
+/// Parser for the format of Hy3, as in unslothai/llama.cpp.
+pub mod hy3;
 
 #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
 /// Parser for the format of ibm-granite/granite-3.3-2b-instruct.
@@ -75,6 +99,10 @@ pub mod ibm_granite_granite_3_3_2b_instruct;
 /// Parser for the format of ibm-granite/granite-4.0-h-small.
 pub mod ibm_granite_granite_4_0;
 
+#[cfg(any(feature = "all", feature = "kimi_k2_5"))]
+/// Parser for the format of Kimi-K2.5, as in xorbitsai/inference.
+pub mod kimi_k2_5;
+
 #[cfg(any(feature = "all", feature = "kimi_k2_instruct"))]
 /// Parser for the format of moonshotai/Kimi-K2-Instruct.
 pub mod kimi_k2_instruct;
@@ -82,6 +110,14 @@ pub mod kimi_k2_instruct;
 #[cfg(any(feature = "all", feature = "kimi_k2_thinking"))]
 /// Parser for the format of moonshotai/Kimi-K2-Thinking.
 pub mod kimi_k2_thinking;
+
+#[cfg(any(feature = "all", feature = "kimi_k3"))]
+/// Parser for the format of Kimi-K3, as in llama.cpp.
+pub mod kimi_k3;
+
+#[cfg(any(feature = "all", feature = "lfm2_5"))]
+/// Parser for the format of LFM2.5, as in openvinotoolkit/model_server.
+pub mod lfm2_5;
 
 #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
 /// Parser for the format of LiquidAI/LFM2-8B-A1B.
@@ -111,6 +147,10 @@ pub mod meta_llama_llama_3_2_3b_instruct;
 /// Parser for the format of microsoft/Phi-3.5-mini-instruct.
 pub mod microsoft_phi_3_5_mini_instruct;
 
+#[cfg(any(feature = "all", feature = "mimo_v2_5_pro"))]
+/// Parser for the format of XiaomiMiMo/MiMo-V2.5-Pro.
+pub mod mimo_v2_5_pro;
+
 #[cfg(any(feature = "all", feature = "mimo_vl"))]
 /// Parser for the format of XiaomiMiMo/MiMo-VL-7B-RL.
 pub mod mimo_vl;
@@ -118,6 +158,10 @@ pub mod mimo_vl;
 #[cfg(any(feature = "all", feature = "minimax_m2"))]
 /// Parser for the format of MiniMaxAI/MiniMax-M2.
 pub mod minimax_m2;
+
+#[cfg(any(feature = "all", feature = "mistral_medium_3_5"))]
+/// Parser for the format of Mistral Medium 3.5, as in rdtand/Mistral-Medium-3.5-128B-PrismaQuant-4.75-vllm.
+pub mod mistral_medium_3_5;
 
 #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
 /// Parser for the format of mistralai/Mistral-Small-3.2-24B-Instruct-2506 (community template).
@@ -135,6 +179,10 @@ pub mod mistralai_mistral_nemo_instruct_2407;
 /// Parser for the format of moonshotai/Kimi-K2-Instruct (earlier revision).
 pub mod moonshotai_kimi_k2;
 
+#[cfg(any(feature = "all", feature = "muse_glimmer"))]
+/// Parser for the format of Muse Glimmer, as in vLLM 0.33.
+pub mod muse_glimmer;
+
 #[cfg(any(feature = "all", feature = "nousresearch_hermes_2_pro_llama_3_8b_tool_use"))]
 /// Parser for the format of NousResearch/Hermes-2-Pro-Llama-3-8B (tool_use).
 pub mod nousresearch_hermes_2_pro_llama_3_8b_tool_use;
@@ -143,9 +191,17 @@ pub mod nousresearch_hermes_2_pro_llama_3_8b_tool_use;
 /// Parser for the format of nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16.
 pub mod nvidia_nemotron_3_nano_30b_a3b_bf16;
 
+#[cfg(any(feature = "all", feature = "nvidia_nemotron_3_ultra"))]
+/// Parser for the format of Nemotron 3 Ultra, as in huggingface/trl.
+pub mod nvidia_nemotron_3_ultra;
+
 #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
 /// Parser for the format of nvidia/NVIDIA-Nemotron-Nano-9B-v2.
 pub mod nvidia_nemotron_nano_v2;
+
+#[cfg(any(feature = "all", feature = "olmo_3_2_think"))]
+/// Parser for the format of allenai/olmo-3.2-tokenizer-think-release.
+pub mod olmo_3_2_think;
 
 #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
 /// Parser for the format of openai/gpt-oss-120b.
@@ -155,9 +211,21 @@ pub mod openai_gpt_oss_120b;
 /// Parser for the format of Qwen/Qwen3.5-4B.
 pub mod qwen3_5_4b;
 
+#[cfg(any(feature = "all", feature = "qwen3_8"))]
+/// Parser for the format of Qwen3.8, as in xorbitsai/inference.
+pub mod qwen3_8;
+
+#[cfg(any(feature = "all", feature = "qwen3_8_max"))]
+/// Parser for the format of Qwen3.8-Max, as in xorbitsai/inference.
+pub mod qwen3_8_max;
+
 #[cfg(any(feature = "all", feature = "qwen3_coder"))]
 /// Parser for the format of Qwen/Qwen3-Coder-30B-A3B-Instruct.
 pub mod qwen3_coder;
+
+#[cfg(any(feature = "all", feature = "qwen3_thinking_2507"))]
+/// Parser for the format of Qwen3-Thinking-2507, as in radixark/miles.
+pub mod qwen3_thinking_2507;
 
 #[cfg(any(feature = "all", feature = "qwen_qwen2_5_7b_instruct"))]
 /// Parser for the format of Qwen/Qwen2.5-7B-Instruct.
@@ -205,6 +273,10 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &deepseek_ai_deepseek_v3_1::Parser,
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
     &deepseek_ai_deepseek_v3_2::Parser,
+    #[cfg(any(feature = "all", feature = "deepseek_v4"))]
+    &deepseek_v4::Parser,
+    #[cfg(any(feature = "all", feature = "deepseek_v4_flash_0731"))]
+    &deepseek_v4_flash_0731::Parser,
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
     &fireworks_ai_llama_3_firefunction_v2::Parser,
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
@@ -213,20 +285,34 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &glm_4_6::Parser,
     #[cfg(any(feature = "all", feature = "glm_4_7_flash"))]
     &glm_4_7_flash::Parser,
+    #[cfg(any(feature = "all", feature = "glm_5_1"))]
+    &glm_5_1::Parser,
+    #[cfg(any(feature = "all", feature = "glm_5_2"))]
+    &glm_5_2::Parser,
     #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
     &google_gemma_2_2b_it::Parser,
     #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
     &google_gemma_4_31b_it::Parser,
+    #[cfg(any(feature = "all", feature = "google_gemma_4_e2b_it"))]
+    &google_gemma_4_e2b_it::Parser,
     #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
     &huggingfacetb_smollm3_3b::Parser,
+    #[cfg(any(feature = "all", feature = "hy3"))]
+    &hy3::Parser,
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
     &ibm_granite_granite_3_3_2b_instruct::Parser,
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_4_0"))]
     &ibm_granite_granite_4_0::Parser,
+    #[cfg(any(feature = "all", feature = "kimi_k2_5"))]
+    &kimi_k2_5::Parser,
     #[cfg(any(feature = "all", feature = "kimi_k2_instruct"))]
     &kimi_k2_instruct::Parser,
     #[cfg(any(feature = "all", feature = "kimi_k2_thinking"))]
     &kimi_k2_thinking::Parser,
+    #[cfg(any(feature = "all", feature = "kimi_k3"))]
+    &kimi_k3::Parser,
+    #[cfg(any(feature = "all", feature = "lfm2_5"))]
+    &lfm2_5::Parser,
     #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
     &lfm2_8b_a1b::Parser,
     #[cfg(any(feature = "all", feature = "llama_cpp_deepseek_r1"))]
@@ -241,10 +327,14 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &meta_llama_llama_3_2_3b_instruct::Parser,
     #[cfg(any(feature = "all", feature = "microsoft_phi_3_5_mini_instruct"))]
     &microsoft_phi_3_5_mini_instruct::Parser,
+    #[cfg(any(feature = "all", feature = "mimo_v2_5_pro"))]
+    &mimo_v2_5_pro::Parser,
     #[cfg(any(feature = "all", feature = "mimo_vl"))]
     &mimo_vl::Parser,
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
     &minimax_m2::Parser,
+    #[cfg(any(feature = "all", feature = "mistral_medium_3_5"))]
+    &mistral_medium_3_5::Parser,
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
     &mistral_small_3_2_24b_instruct_2506::Parser,
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
@@ -253,20 +343,32 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
     &mistralai_mistral_nemo_instruct_2407::Parser,
     #[cfg(any(feature = "all", feature = "moonshotai_kimi_k2"))]
     &moonshotai_kimi_k2::Parser,
+    #[cfg(any(feature = "all", feature = "muse_glimmer"))]
+    &muse_glimmer::Parser,
     #[cfg(
         any(feature = "all", feature = "nousresearch_hermes_2_pro_llama_3_8b_tool_use")
     )]
     &nousresearch_hermes_2_pro_llama_3_8b_tool_use::Parser,
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_nano_30b_a3b_bf16"))]
     &nvidia_nemotron_3_nano_30b_a3b_bf16::Parser,
+    #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_ultra"))]
+    &nvidia_nemotron_3_ultra::Parser,
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
     &nvidia_nemotron_nano_v2::Parser,
+    #[cfg(any(feature = "all", feature = "olmo_3_2_think"))]
+    &olmo_3_2_think::Parser,
     #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
     &openai_gpt_oss_120b::Parser,
     #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
     &qwen3_5_4b::Parser,
+    #[cfg(any(feature = "all", feature = "qwen3_8"))]
+    &qwen3_8::Parser,
+    #[cfg(any(feature = "all", feature = "qwen3_8_max"))]
+    &qwen3_8_max::Parser,
     #[cfg(any(feature = "all", feature = "qwen3_coder"))]
     &qwen3_coder::Parser,
+    #[cfg(any(feature = "all", feature = "qwen3_thinking_2507"))]
+    &qwen3_thinking_2507::Parser,
     #[cfg(any(feature = "all", feature = "qwen_qwen2_5_7b_instruct"))]
     &qwen_qwen2_5_7b_instruct::Parser,
     #[cfg(any(feature = "all", feature = "qwen_qwen3_0_6b"))]
@@ -284,7 +386,7 @@ pub(crate) static ALL: &[&dyn ChatParser] = &[
 /// For each parser, in the same order: the Hugging Face ids of the models that have its template.
 pub(crate) static HUB_IDS: &[&[&str]] = &[
     #[cfg(any(feature = "all", feature = "apertus_8b_instruct"))]
-    &["swiss-ai/Apertus-8B-Instruct-2509"],
+    &["swiss-ai/Apertus-8B-Instruct-2509", "swiss-ai/Apertus-{size}-Instruct-2509"],
     #[cfg(any(feature = "all", feature = "apriel_1_6_15b_thinker_fixed"))]
     &["ServiceNow-AI/Apriel-1.6-15b-Thinker"],
     #[cfg(any(feature = "all", feature = "bytedance_seed_oss"))]
@@ -296,13 +398,23 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     #[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
     &["CohereForAI/c4ai-command-r-plus"],
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
-    &["deepseek-ai/DeepSeek-R1-Distill-Llama-8B"],
+    &[
+        "deepseek-ai/DeepSeek-R1-Distill-Llama-8B",
+        "deepseek-ai/DeepSeek-R1-Distill-Llama-{size}",
+    ],
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_qwen_32b"))]
-    &["deepseek-ai/DeepSeek-R1-Distill-Qwen-32B"],
+    &[
+        "deepseek-ai/DeepSeek-R1-Distill-Qwen-32B",
+        "deepseek-ai/DeepSeek-R1-Distill-Qwen-{size}",
+    ],
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_1"))]
     &["deepseek-ai/DeepSeek-V3.1"],
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
     &["deepseek-ai/DeepSeek-V3.2"],
+    #[cfg(any(feature = "all", feature = "deepseek_v4"))]
+    &["deepseek-ai/DeepSeek-V4", "deepseek-ai/DeepSeek-V4-Flash"],
+    #[cfg(any(feature = "all", feature = "deepseek_v4_flash_0731"))]
+    &["deepseek-ai/DeepSeek-V4-Flash-0731"],
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
     &["fireworks-ai/llama-3-firefunction-v2"],
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
@@ -311,64 +423,130 @@ pub(crate) static HUB_IDS: &[&[&str]] = &[
     &["zai-org/GLM-4.6"],
     #[cfg(any(feature = "all", feature = "glm_4_7_flash"))]
     &["zai-org/GLM-4.7-Flash"],
+    #[cfg(any(feature = "all", feature = "glm_5_1"))]
+    &["zai-org/GLM-5.1"],
+    #[cfg(any(feature = "all", feature = "glm_5_2"))]
+    &["zai-org/GLM-5.2"],
     #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
-    &["google/gemma-2-2b-it"],
+    &["google/gemma-2-2b-it", "google/gemma-2-{size}-it"],
     #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
-    &["google/gemma-4-31B-it"],
+    &["google/gemma-4-31B-it", "google/gemma-4-26B-A4B-it"],
+    #[cfg(any(feature = "all", feature = "google_gemma_4_e2b_it"))]
+    &["google/gemma-4-E2B-it", "google/gemma-4-E4B-it"],
     #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
     &["HuggingFaceTB/SmolLM3-3B"],
+    #[cfg(any(feature = "all", feature = "hy3"))]
+    &["tencent/Hy3"],
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
-    &["ibm-granite/granite-3.3-2b-instruct"],
+    &["ibm-granite/granite-3.3-2b-instruct", "ibm-granite/granite-3.3-{size}-instruct"],
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_4_0"))]
-    &["ibm-granite/granite-4.0-h-small"],
+    &[
+        "ibm-granite/granite-4.0-h-small",
+        "ibm-granite/granite-4.0-h-tiny",
+        "ibm-granite/granite-4.0-h-micro",
+        "ibm-granite/granite-4.0-micro",
+    ],
+    #[cfg(any(feature = "all", feature = "kimi_k2_5"))]
+    &["moonshotai/Kimi-K2.5"],
     #[cfg(any(feature = "all", feature = "kimi_k2_instruct"))]
-    &["moonshotai/Kimi-K2-Instruct"],
+    &["moonshotai/Kimi-K2-Instruct", "moonshotai/Kimi-K2-Instruct-0905"],
     #[cfg(any(feature = "all", feature = "kimi_k2_thinking"))]
     &["moonshotai/Kimi-K2-Thinking"],
+    #[cfg(any(feature = "all", feature = "kimi_k3"))]
+    &["moonshotai/Kimi-K3"],
+    #[cfg(any(feature = "all", feature = "lfm2_5"))]
+    &["LiquidAI/LFM2.5-{size}-Instruct"],
     #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
     &["LiquidAI/LFM2-8B-A1B"],
     #[cfg(any(feature = "all", feature = "llama_cpp_deepseek_r1"))]
     &["deepseek-ai/DeepSeek-R1"],
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_1"))]
-    &["meetkai/functionary-medium-v3.1"],
+    &["meetkai/functionary-medium-v3.1", "meetkai/functionary-small-v3.1"],
     #[cfg(any(feature = "all", feature = "meetkai_functionary_medium_v3_2"))]
-    &["meetkai/functionary-medium-v3.2"],
+    &["meetkai/functionary-medium-v3.2", "meetkai/functionary-small-v3.2"],
     #[cfg(any(feature = "all", feature = "meta_llama_llama_3_1_8b_instruct"))]
-    &["meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.3-70B-Instruct"],
+    &[
+        "meta-llama/Llama-3.1-8B-Instruct",
+        "meta-llama/Llama-3.1-{size}-Instruct",
+        "meta-llama/Meta-Llama-3.1-{size}-Instruct",
+        "meta-llama/Llama-3.3-70B-Instruct",
+    ],
     #[cfg(any(feature = "all", feature = "meta_llama_llama_3_2_3b_instruct"))]
-    &["meta-llama/Llama-3.2-3B-Instruct"],
+    &["meta-llama/Llama-3.2-3B-Instruct", "meta-llama/Llama-3.2-{size}-Instruct"],
     #[cfg(any(feature = "all", feature = "microsoft_phi_3_5_mini_instruct"))]
     &["microsoft/Phi-3.5-mini-instruct"],
+    #[cfg(any(feature = "all", feature = "mimo_v2_5_pro"))]
+    &["XiaomiMiMo/MiMo-V2.5-Pro"],
     #[cfg(any(feature = "all", feature = "mimo_vl"))]
     &["XiaomiMiMo/MiMo-VL-7B-RL"],
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
-    &["MiniMaxAI/MiniMax-M2"],
+    &[
+        "MiniMaxAI/MiniMax-M2",
+        "MiniMaxAI/MiniMax-M2.1",
+        "MiniMaxAI/MiniMax-M2.5",
+        "MiniMaxAI/MiniMax-M2.7",
+    ],
+    #[cfg(any(feature = "all", feature = "mistral_medium_3_5"))]
+    &["mistralai/Mistral-Medium-3.5-128B"],
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
     &["mistralai/Mistral-Small-3.2-24B-Instruct-2506"],
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
-    &["mistralai/Ministral-3-14B-Reasoning-2512"],
+    &[
+        "mistralai/Ministral-3-14B-Reasoning-2512",
+        "mistralai/Ministral-3-{size}-Reasoning-2512",
+    ],
     #[cfg(any(feature = "all", feature = "mistralai_mistral_nemo_instruct_2407"))]
     &["mistralai/Mistral-Nemo-Instruct-2407"],
     #[cfg(any(feature = "all", feature = "moonshotai_kimi_k2"))]
+    &[],
+    #[cfg(any(feature = "all", feature = "muse_glimmer"))]
     &[],
     #[cfg(
         any(feature = "all", feature = "nousresearch_hermes_2_pro_llama_3_8b_tool_use")
     )]
     &["NousResearch/Hermes-2-Pro-Llama-3-8B", "NousResearch/Hermes-3-Llama-3.1-8B"],
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_nano_30b_a3b_bf16"))]
-    &["nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"],
+    &[
+        "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+        "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16",
+    ],
+    #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_ultra"))]
+    &["nvidia/NVIDIA-Nemotron-3-Ultra-{size}-BF16"],
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
-    &["nvidia/NVIDIA-Nemotron-Nano-9B-v2"],
+    &["nvidia/NVIDIA-Nemotron-Nano-9B-v2", "nvidia/NVIDIA-Nemotron-Nano-{size}-v2"],
+    #[cfg(any(feature = "all", feature = "olmo_3_2_think"))]
+    &["allenai/Olmo-3.2-{size}-Think"],
     #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
     &["openai/gpt-oss-120b", "openai/gpt-oss-20b"],
     #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
-    &["Qwen/Qwen3.5-4B"],
+    &[
+        "Qwen/Qwen3.5-4B",
+        "Qwen/Qwen3.5-9B",
+        "Qwen/Qwen3.5-27B",
+        "Qwen/Qwen3.5-35B-A3B",
+        "Qwen/Qwen3.5-122B-A10B",
+        "Qwen/Qwen3.5-397B-A17B",
+        "Qwen/Qwen3.6-27B",
+        "Qwen/Qwen3.6-35B-A3B",
+    ],
+    #[cfg(any(feature = "all", feature = "qwen3_8"))]
+    &["Qwen/Qwen3.8", "Qwen/Qwen3.8-{size}"],
+    #[cfg(any(feature = "all", feature = "qwen3_8_max"))]
+    &["Qwen/Qwen3.8-Max"],
     #[cfg(any(feature = "all", feature = "qwen3_coder"))]
-    &["Qwen/Qwen3-Coder-30B-A3B-Instruct"],
+    &["Qwen/Qwen3-Coder-30B-A3B-Instruct", "Qwen/Qwen3-Coder-{size}-Instruct"],
+    #[cfg(any(feature = "all", feature = "qwen3_thinking_2507"))]
+    &["Qwen/Qwen3-{size}-Thinking-2507"],
     #[cfg(any(feature = "all", feature = "qwen_qwen2_5_7b_instruct"))]
-    &["Qwen/Qwen2.5-7B-Instruct"],
+    &[
+        "Qwen/Qwen2.5-7B-Instruct",
+        "Qwen/Qwen2.5-{size}-Instruct",
+        "Qwen/Qwen2.5-Coder-{size}-Instruct",
+        "Qwen/Qwen3-{size}-Instruct-2507",
+        "Qwen/Qwen3-Next-80B-A3B-Instruct",
+    ],
     #[cfg(any(feature = "all", feature = "qwen_qwen3_0_6b"))]
-    &["Qwen/Qwen3-0.6B"],
+    &["Qwen/Qwen3-0.6B", "Qwen/Qwen3-{size}"],
     #[cfg(any(feature = "all", feature = "qwen_qwq_32b"))]
     &["Qwen/QwQ-32B"],
     #[cfg(any(feature = "all", feature = "stepfun3_5_flash"))]
@@ -401,6 +579,10 @@ pub(crate) static FORMATS: &[&str] = &[
     "d5b0915ae6e50da4d074938da78783554c64950493858fe452180efcb7d8639d",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_v3_2"))]
     "de7aea84b4f6fb2497ebb509f3f576429e4200a04a57232284d77b7738d85c50",
+    #[cfg(any(feature = "all", feature = "deepseek_v4"))]
+    "3c735de13d8d6c35570f0c6b44d65a2a10bfdf42df2781c049efabf99fbab07b",
+    #[cfg(any(feature = "all", feature = "deepseek_v4_flash_0731"))]
+    "0b0ff6e22cc47d8048b598aae4fa893972f93be2fec2ae3b156c1dc2cd67095b",
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
     "7c4fc9bbc8bf2c9a869f675bb2975a92ec6af95d6689c4c672985b17480c04e7",
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
@@ -409,20 +591,34 @@ pub(crate) static FORMATS: &[&str] = &[
     "aee2efe510a999cfb5ed26c583a328d8f0b714b4f9429db30f23073ee1417a6f",
     #[cfg(any(feature = "all", feature = "glm_4_7_flash"))]
     "933b9dc5bc1d2f64c9d0b9ead90d1decca66307a851cdfed86dc9eca18845fad",
+    #[cfg(any(feature = "all", feature = "glm_5_1"))]
+    "6c4ade1b77417238b76f36df42a7b3eddbdde202953da583f7b0890620d0dcbd",
+    #[cfg(any(feature = "all", feature = "glm_5_2"))]
+    "2582b8708c281750b2b6d28751e81530dcc9ef61535426d6fde55a75e26d8602",
     #[cfg(any(feature = "all", feature = "google_gemma_2_2b_it"))]
     "c3dda7f5bde4a41e5198061e2c389904d372626493b9b2762588d0b666cd2a24",
     #[cfg(any(feature = "all", feature = "google_gemma_4_31b_it"))]
     "7dfdfcbed3f84bd7facda7c63678c53fe1ec6a8f1d853cd8a0ccc1fc4da46683",
+    #[cfg(any(feature = "all", feature = "google_gemma_4_e2b_it"))]
+    "46f24199d733779d41da628f81f9dd55a2d4cde13eb30cac0734db3e12755d7d",
     #[cfg(any(feature = "all", feature = "huggingfacetb_smollm3_3b"))]
     "9fc86825a756bd8b4ef29f6de991a349193de6a5b81364159c0c74aad305c3ac",
+    #[cfg(any(feature = "all", feature = "hy3"))]
+    "6d44cd6335772ea71a58fe6cbe31474d3d1604bdc78b170fa47b981c3c1cf21f",
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_3_3_2b_instruct"))]
     "6b61bb660344754ed0744c1f76da07cb02b5bcb3741486ea6e75b269eeb83c0a",
     #[cfg(any(feature = "all", feature = "ibm_granite_granite_4_0"))]
     "51b07980c95137893602a970b383222e4e5a480c43e6e6875e2bcd53f0be3d19",
+    #[cfg(any(feature = "all", feature = "kimi_k2_5"))]
+    "5b9abd4909d4a84d7ff7be32bfc8be85333cbcdb1729c14c91e5ed77e94d8218",
     #[cfg(any(feature = "all", feature = "kimi_k2_instruct"))]
     "68913452ea8d3c37767af17043ad89fd3f864127c71e090fd5e979c3da032b9c",
     #[cfg(any(feature = "all", feature = "kimi_k2_thinking"))]
     "274822d7ea4ad554c0a7990753e8ee14fc0860dc5a9e5e5e280d278fc1d06b1b",
+    #[cfg(any(feature = "all", feature = "kimi_k3"))]
+    "463be08ce9aa99ce9ae3b079d56afa04718719b21ebc2ecaf06989788b860122",
+    #[cfg(any(feature = "all", feature = "lfm2_5"))]
+    "3cdc5f8de70a08a2b722726092e3f67ea3ac7bd9f0e343447498adf085e96b42",
     #[cfg(any(feature = "all", feature = "lfm2_8b_a1b"))]
     "ccf665342737b69e1dde2ebb213988bc9a4869c2a453836f5b9e1c91c0748046",
     #[cfg(any(feature = "all", feature = "llama_cpp_deepseek_r1"))]
@@ -437,10 +633,14 @@ pub(crate) static FORMATS: &[&str] = &[
     "46c87f7d9a066de00bfd599994df2a2f9cdac9fc0f5f45f678ec6a9c680ff651",
     #[cfg(any(feature = "all", feature = "microsoft_phi_3_5_mini_instruct"))]
     "e6a68435dd72ef656f529a9aa99eb9a6adf4dd118d0b523b03e77e12f74f707b",
+    #[cfg(any(feature = "all", feature = "mimo_v2_5_pro"))]
+    "1e183135e552459a35d2983f6918fea70c476797b77898f4c6f2f5e06416eb0e",
     #[cfg(any(feature = "all", feature = "mimo_vl"))]
     "6da283343a42165d653b30f88095d0cdf24d4c57c05c24776c09cfd6d40b2f90",
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
     "eba2c237f94fa58b3399af97ccb788b316ca653434996d347493ecfb36289611",
+    #[cfg(any(feature = "all", feature = "mistral_medium_3_5"))]
+    "4777bffbc31cdb2fddbb0b88a6d96f8b5cea883cf4972730b1979197846adb1a",
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
     "72329560c8e9f3283089ba2dcb4d231526cf33b22c750ffca0e0e410c4a7f952",
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
@@ -449,20 +649,32 @@ pub(crate) static FORMATS: &[&str] = &[
     "e0cd711a14d581cc1b51bff6c0d71c9d18aa06a9751b38b3e1f8421c96df5c97",
     #[cfg(any(feature = "all", feature = "moonshotai_kimi_k2"))]
     "68913452ea8d3c37767af17043ad89fd3f864127c71e090fd5e979c3da032b9c",
+    #[cfg(any(feature = "all", feature = "muse_glimmer"))]
+    "2ada2bea61b95bf013cd215eed69de7571393340890076434fced3a8d762f9de",
     #[cfg(
         any(feature = "all", feature = "nousresearch_hermes_2_pro_llama_3_8b_tool_use")
     )]
     "56959fc1ea59b06dfc36b7ae0a0c7cb387f20cd19bf4480648e61c703562cb24",
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_nano_30b_a3b_bf16"))]
     "b855cd1c22443577079d00ab04589f30651e9bc81e82e1a0df21141acf5e6248",
+    #[cfg(any(feature = "all", feature = "nvidia_nemotron_3_ultra"))]
+    "bcee93ec61a5cac261bbb7053e5aaaa64e5948b9aaf05b9995cbfee3b8223dac",
     #[cfg(any(feature = "all", feature = "nvidia_nemotron_nano_v2"))]
     "0973cf151cce2e408567b4832150c1b77de82102bebfb5bf66188c8907e969b6",
+    #[cfg(any(feature = "all", feature = "olmo_3_2_think"))]
+    "8008ad48d4cab8f04de9e00b7d732a11107d45a168e0ec95e13c7a57ec12dd62",
     #[cfg(any(feature = "all", feature = "openai_gpt_oss_120b"))]
     "fefee9387f4810aee6f672892ddaae5c3eade1c8feeac8a8336faa890ffdd9aa",
     #[cfg(any(feature = "all", feature = "qwen3_5_4b"))]
     "a28771ba1b4c12564e294a4cb3d6931d97001e7511be5ffac6b848995cd9fc7c",
+    #[cfg(any(feature = "all", feature = "qwen3_8"))]
+    "815b50a7472b76b5c33ea35134e5d5137466ceae94edc97ee13595ad953f6722",
+    #[cfg(any(feature = "all", feature = "qwen3_8_max"))]
+    "32361bc1d0941a96b59eac6ae5f5e5cce8f9ec9a9708664e06d72f7ffb7b5391",
     #[cfg(any(feature = "all", feature = "qwen3_coder"))]
     "46cfd0999bb7fb365bba7ff135bef8a5d25db9e9ef2b48e99ae1af790ae2f3ee",
+    #[cfg(any(feature = "all", feature = "qwen3_thinking_2507"))]
+    "b8b0b898e818bb449f03b1dca9e014e44186eff562ec95a1019d8763073f9b47",
     #[cfg(any(feature = "all", feature = "qwen_qwen2_5_7b_instruct"))]
     "6da283343a42165d653b30f88095d0cdf24d4c57c05c24776c09cfd6d40b2f90",
     #[cfg(any(feature = "all", feature = "qwen_qwen3_0_6b"))]
@@ -510,6 +722,8 @@ pub(crate) static SPECS: &[(&str, &str)] = &[
         "deepseek_ai_deepseek_v3_2",
         include_str!("../specs/deepseek_ai_deepseek_v3_2.toml"),
     ),
+    ("deepseek_v4", include_str!("../specs/deepseek_v4.toml")),
+    ("deepseek_v4_flash_0731", include_str!("../specs/deepseek_v4_flash_0731.toml")),
     (
         "fireworks_ai_llama_3_firefunction_v2",
         include_str!("../specs/fireworks_ai_llama_3_firefunction_v2.toml"),
@@ -517,16 +731,23 @@ pub(crate) static SPECS: &[(&str, &str)] = &[
     ("gigachat3_10b_a1_8b", include_str!("../specs/gigachat3_10b_a1_8b.toml")),
     ("glm_4_6", include_str!("../specs/glm_4_6.toml")),
     ("glm_4_7_flash", include_str!("../specs/glm_4_7_flash.toml")),
+    ("glm_5_1", include_str!("../specs/glm_5_1.toml")),
+    ("glm_5_2", include_str!("../specs/glm_5_2.toml")),
     ("google_gemma_2_2b_it", include_str!("../specs/google_gemma_2_2b_it.toml")),
     ("google_gemma_4_31b_it", include_str!("../specs/google_gemma_4_31b_it.toml")),
+    ("google_gemma_4_e2b_it", include_str!("../specs/google_gemma_4_e2b_it.toml")),
     ("huggingfacetb_smollm3_3b", include_str!("../specs/huggingfacetb_smollm3_3b.toml")),
+    ("hy3", include_str!("../specs/hy3.toml")),
     (
         "ibm_granite_granite_3_3_2b_instruct",
         include_str!("../specs/ibm_granite_granite_3_3_2b_instruct.toml"),
     ),
     ("ibm_granite_granite_4_0", include_str!("../specs/ibm_granite_granite_4_0.toml")),
+    ("kimi_k2_5", include_str!("../specs/kimi_k2_5.toml")),
     ("kimi_k2_instruct", include_str!("../specs/kimi_k2_instruct.toml")),
     ("kimi_k2_thinking", include_str!("../specs/kimi_k2_thinking.toml")),
+    ("kimi_k3", include_str!("../specs/kimi_k3.toml")),
+    ("lfm2_5", include_str!("../specs/lfm2_5.toml")),
     ("lfm2_8b_a1b", include_str!("../specs/lfm2_8b_a1b.toml")),
     ("llama_cpp_deepseek_r1", include_str!("../specs/llama_cpp_deepseek_r1.toml")),
     (
@@ -549,8 +770,10 @@ pub(crate) static SPECS: &[(&str, &str)] = &[
         "microsoft_phi_3_5_mini_instruct",
         include_str!("../specs/microsoft_phi_3_5_mini_instruct.toml"),
     ),
+    ("mimo_v2_5_pro", include_str!("../specs/mimo_v2_5_pro.toml")),
     ("mimo_vl", include_str!("../specs/mimo_vl.toml")),
     ("minimax_m2", include_str!("../specs/minimax_m2.toml")),
+    ("mistral_medium_3_5", include_str!("../specs/mistral_medium_3_5.toml")),
     (
         "mistral_small_3_2_24b_instruct_2506",
         include_str!("../specs/mistral_small_3_2_24b_instruct_2506.toml"),
@@ -564,6 +787,7 @@ pub(crate) static SPECS: &[(&str, &str)] = &[
         include_str!("../specs/mistralai_mistral_nemo_instruct_2407.toml"),
     ),
     ("moonshotai_kimi_k2", include_str!("../specs/moonshotai_kimi_k2.toml")),
+    ("muse_glimmer", include_str!("../specs/muse_glimmer.toml")),
     (
         "nousresearch_hermes_2_pro_llama_3_8b_tool_use",
         include_str!("../specs/nousresearch_hermes_2_pro_llama_3_8b_tool_use.toml"),
@@ -572,10 +796,15 @@ pub(crate) static SPECS: &[(&str, &str)] = &[
         "nvidia_nemotron_3_nano_30b_a3b_bf16",
         include_str!("../specs/nvidia_nemotron_3_nano_30b_a3b_bf16.toml"),
     ),
+    ("nvidia_nemotron_3_ultra", include_str!("../specs/nvidia_nemotron_3_ultra.toml")),
     ("nvidia_nemotron_nano_v2", include_str!("../specs/nvidia_nemotron_nano_v2.toml")),
+    ("olmo_3_2_think", include_str!("../specs/olmo_3_2_think.toml")),
     ("openai_gpt_oss_120b", include_str!("../specs/openai_gpt_oss_120b.toml")),
     ("qwen3_5_4b", include_str!("../specs/qwen3_5_4b.toml")),
+    ("qwen3_8", include_str!("../specs/qwen3_8.toml")),
+    ("qwen3_8_max", include_str!("../specs/qwen3_8_max.toml")),
     ("qwen3_coder", include_str!("../specs/qwen3_coder.toml")),
+    ("qwen3_thinking_2507", include_str!("../specs/qwen3_thinking_2507.toml")),
     ("qwen_qwen2_5_7b_instruct", include_str!("../specs/qwen_qwen2_5_7b_instruct.toml")),
     ("qwen_qwen3_0_6b", include_str!("../specs/qwen_qwen3_0_6b.toml")),
     ("qwen_qwq_32b", include_str!("../specs/qwen_qwq_32b.toml")),

@@ -56,6 +56,9 @@ fn has_core(marker: &str) -> bool {
     !marker.trim().is_empty()
 }
 
+/// What stands for any size in the id of a family of models.
+const FAMILY_SIZE: &str = "{size}";
+
 /// Whether a character cannot be part of a model's id on the Hugging Face Hub.
 fn is_outside_id(c: char) -> bool {
     !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.')
@@ -162,11 +165,17 @@ impl Findings {
         let models = &spec.template.models;
         for (index, model) in models.iter().enumerate() {
             let key = format!("template.models[{index}]");
-            let parts: Vec<&str> = model.split('/').collect();
+            let id = model.replacen(FAMILY_SIZE, "1B", 1);
+            let parts: Vec<&str> = id.split('/').collect();
             let is_id = parts.len() == 2 && parts.iter().all(|part| !part.is_empty() && !part.contains(is_outside_id));
             if !is_id {
                 let cause = format!("`{key}` {} is not the id of a model", text::quote(model));
-                self.add(&key, &[], cause, "write `owner/name`, as the Hugging Face Hub does");
+                self.add(
+                    &key,
+                    &[],
+                    cause,
+                    "write `owner/name`, as the Hugging Face Hub does; `{size}` may stand for a size",
+                );
             } else if models[..index].contains(model) {
                 let cause = format!("`{key}` {} is in the list twice", text::quote(model));
                 self.add(&key, &[], cause, "remove one of the two");

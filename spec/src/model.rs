@@ -124,7 +124,8 @@ pub struct TemplateInfo {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// Hugging Face ids (`owner/name`) of the models whose output this spec reads. People write this list: no analysis
-    /// finds it, and `unjinja check --write` keeps it. A registry finds the parser by these names.
+    /// finds it, and `unjinja check --write` keeps it. A registry finds the parser by these names. `{size}` stands for any size, where
+    /// a family has one template in all sizes: `Qwen/Qwen3-{size}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
     /// File name of the template, without folders. For a file with several templates, `#` and the template's name

@@ -26,7 +26,7 @@ fn committed() -> Result<Vec<(FormatSpec, FormatSpec)>, Box<dyn Error>> {
         };
         specs.push((spec, corrected));
     }
-    assert!(specs.len() >= 45, "{} specs", specs.len());
+    assert!(specs.len() >= 62, "{} specs", specs.len());
     Ok(specs)
 }
 
@@ -44,7 +44,8 @@ fn every_tag_that_a_model_writes_is_preserved() -> Result<(), Box<dyn Error>> {
             }
             found.insert(spec.turn.assistant_start.clone());
             found.insert(spec.turn.end.clone());
-            for tag in found.iter().flat_map(|text| tags(text)) {
+            // A tag with the function's name in it is another one in each call, and no token.
+            for tag in found.iter().flat_map(|text| tags(text)).filter(|tag| !tag.contains("${")) {
                 assert!(spec.tokens.preserved.iter().any(|token| token == tag), "{name}: {tag} is not preserved");
             }
             assert!(spec.tokens.preserved.is_sorted(), "{name}");
@@ -76,7 +77,7 @@ fn no_model_has_two_specs() -> Result<(), Box<dyn Error>> {
             assert_eq!(other, None, "{model} is listed in two specs, one of them {}", spec.template.name);
         }
     }
-    assert!(owners.len() > 45, "{} models", owners.len());
+    assert!(owners.len() > 80, "{} models", owners.len());
     Ok(())
 }
 

@@ -367,9 +367,9 @@ fn writers() -> Result<Vec<(Model, Template)>, Failure> {
     }
     if let Some(corpus) = corpus()? {
         for model in models()?.into_iter().filter(has_calls) {
-            let file = model.spec.template.file.clone();
-            let Ok(text) = std::fs::read_to_string(corpus.join("templates").join(&file)) else { continue };
-            writers.push((model, Template::parse(&file, &text)?));
+            let text = unjinja_testkit::released_template(&corpus, &model.spec.template.sha256)?;
+            let template = Template::parse(&model.spec.template.file, text)?;
+            writers.push((model, template));
         }
     }
     Ok(writers)

@@ -1,6 +1,7 @@
 //! Helpers that the tests, the fuzz targets and the benchmarks share.
 //!
-//! - [`corpus`]: finds the corpus of released templates, which is not part of the project.
+//! - [`corpus`]: finds the corpus of released templates, which is not part of the project; [`released_template`]: the template of a
+//!   committed spec in it.
 //! - [`expect`]: compares what a test found with a committed file, and rewrites the file where `UPDATE_EXPECT` is set.
 //! - [`random`]: random numbers, texts and values that are the same on every machine.
 //! - `grammars` (a feature): requests for grammars, and calls that grammars refuse.
@@ -14,8 +15,14 @@
 //! Nothing here knows a model or a format. The crate is not published: published crates name it as a development
 //! dependency by its path, without a version, and `cargo package` leaves such a dependency out.
 
+use std::collections::HashMap;
 use std::error::Error;
+use std::fmt::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use sha2::{Digest, Sha256};
 
 pub mod commands;
 pub mod expect;
@@ -66,4 +73,40 @@ pub fn texts_of(value: &toml::Value) -> Vec<String> {
         toml::Value::Table(table) => table.values().flat_map(texts_of).collect(),
         _ => Vec::new(),
     }
+}
+
+/// The text of the template with this SHA-256, in whichever folder of the corpus and under whichever name it is.
+///
+/// # Errors
+///
+/// The corpus has no such template, or cannot be read.
+pub fn released_template(corpus: &Path, sha256: &str) -> Result<&'static str, Failure> {
+    static TEXTS: OnceLock<HashMap<String, String>> = OnceLock::new();
+    let texts = match TEXTS.get() {
+        Some(texts) => texts,
+        None => TEXTS.get_or_init({
+            let texts = texts(corpus)?;
+            || texts
+        }),
+    };
+    texts
+        .get(sha256)
+        .map(String::as_str)
+        .ok_or_else(|| format!("no template of the corpus has the SHA-256 {sha256}").into())
+}
+
+/// All templates of the corpus by their SHA-256.
+fn texts(corpus: &Path) -> Result<HashMap<String, String>, Failure> {
+    let mut texts = HashMap::new();
+    for folder in ["templates", "wild/templates", "wide/templates", "late/templates"] {
+        for entry in fs::read_dir(corpus.join(folder))? {
+            let text = fs::read_to_string(entry?.path())?;
+            let mut sha256 = String::new();
+            for byte in Sha256::digest(&text) {
+                write!(sha256, "{byte:02x}")?;
+            }
+            texts.insert(sha256, text);
+        }
+    }
+    Ok(texts)
 }

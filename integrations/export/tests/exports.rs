@@ -149,8 +149,8 @@ fn specs() -> Result<Vec<FormatSpec>, Failure> {
 
 /// What became of one spec: a line for each reader, and one for each loss.
 fn row(spec: &FormatSpec, corpus: &Path) -> Result<Row, Failure> {
-    let file = corpus.join("templates").join(&spec.template.file);
-    tried(spec, &Template::parse(&spec.template.file, &fs::read_to_string(file)?)?)
+    let text = unjinja_testkit::released_template(corpus, &spec.template.sha256)?;
+    tried(spec, &Template::parse(&spec.template.file, text)?)
 }
 
 fn tried(spec: &FormatSpec, template: &Template) -> Result<Row, Failure> {

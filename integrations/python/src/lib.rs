@@ -11,6 +11,7 @@ mod export;
 mod grammar;
 mod json;
 mod lint;
+mod loading;
 mod message;
 mod model;
 mod openai;

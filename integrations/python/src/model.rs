@@ -8,11 +8,11 @@ use std::sync::OnceLock;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::PyDict;
 use serde_json::Value;
 use unjinja_dynamic::{
-    Chunk, Conversation, FormatSpec, GrammarOptions, Loader, Model as RustModel, ModelError, Options, Overlay,
-    RequestOptions, SpecialTokens, Status,
+    Conversation, FormatSpec, GrammarOptions, Loader, Model as RustModel, Options, RequestOptions, SpecialTokens,
+    Status,
 };
 
 use crate::conversation::{check_variables, messages_of};
@@ -21,12 +21,14 @@ use crate::error::{GrammarError, LoadError, RequestError, model_error};
 use crate::export::{Export, dialect};
 use crate::grammar::{Grammar, schema_of, target_of};
 use crate::json;
+use crate::loading::load;
 use crate::message::Message;
 use crate::options::{Known, choice_of, cut_calls_of, unparsed_of};
 use crate::prompt::{prompt_object, turn_of};
 use crate::request::Request;
 use crate::stream::Stream;
 use crate::tools::tools_of;
+use crate::turn::chunk;
 
 /// What a model's output looks like. Made by one of the static methods; cheap to share between threads. It is pickled by its spec,
 /// its template and its special tokens, so that another process needs no file and no analysis.
@@ -109,24 +111,6 @@ pub(crate) fn pickled_model(
     made.map(Model::from).map_err(model_error)
 }
 
-/// How a model is loaded. Loading takes milliseconds, so it is done without the interpreter's lock.
-fn load(
-    py: Python<'_>,
-    cache: Option<PathBuf>,
-    overlay: Option<&str>,
-    work: impl FnOnce(Loader) -> Result<RustModel, ModelError> + Send,
-) -> PyResult<Model> {
-    let mut loader = Loader::new();
-    if let Some(folder) = cache {
-        loader = loader.cache(folder);
-    }
-    if let Some(text) = overlay {
-        let overlay = Overlay::from_toml(text, "overlay").map_err(|error| LoadError::new_err(error.to_string()))?;
-        loader = loader.overlay(overlay);
-    }
-    py.detach(|| work(loader)).map(Model::from).map_err(model_error)
-}
-
 #[pymethods]
 impl Model {
     /// A model from files. Nothing is downloaded.
@@ -142,7 +126,7 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (path, *, cache=None, overlay=None))]
     fn from_pretrained(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>, overlay: Option<&str>) -> PyResult<Self> {
-        load(py, cache, overlay, |loader| loader.from_pretrained(path))
+        Ok(load(py, cache, overlay, |loader| loader.from_pretrained(path))?.into())
     }
 
     /// A model from the text of a chat template.
@@ -167,11 +151,12 @@ impl Model {
         cache: Option<PathBuf>,
         overlay: Option<&str>,
     ) -> PyResult<Self> {
-        load(py, cache, overlay, |loader| {
+        let model = load(py, cache, overlay, |loader| {
             let loader =
                 loader.tokens(unjinja_dynamic::SpecialTokens { bos: bos_token, eos: eos_token, ..Default::default() });
             name.map_or(loader.clone(), |name| loader.name(name)).from_template(text)
-        })
+        })?;
+        Ok(model.into())
     }
 
     /// A model from the metadata of a GGUF file. The weights are not read.
@@ -185,7 +170,7 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (path, *, cache=None, overlay=None))]
     fn from_gguf(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>, overlay: Option<&str>) -> PyResult<Self> {
-        load(py, cache, overlay, |loader| loader.from_gguf(path))
+        Ok(load(py, cache, overlay, |loader| loader.from_gguf(path))?.into())
     }
 
     /// A model from the text of a format spec. It has no template, so it renders nothing.
@@ -196,7 +181,7 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (text, *, overlay=None))]
     fn from_spec(py: Python<'_>, text: &str, overlay: Option<&str>) -> PyResult<Self> {
-        load(py, None, overlay, |loader| loader.from_spec(text))
+        Ok(load(py, None, overlay, |loader| loader.from_spec(text))?.into())
     }
 
     /// A supported model. It has no template, so it renders nothing.
@@ -206,7 +191,7 @@ impl Model {
     ///         (`Qwen/Qwen3-0.6B`). Raises LoadError if it is unknown, and names the nearest.
     #[staticmethod]
     fn known(py: Python<'_>, name: &str) -> PyResult<Self> {
-        load(py, None, None, |loader| loader.known(name))
+        Ok(load(py, None, None, |loader| loader.known(name))?.into())
     }
 
     /// The name of the model's spec.
@@ -438,14 +423,7 @@ impl Model {
             special_tokens: None,
         };
         let options = known.options(&self.model)?;
-        let text = if let Ok(text) = output.cast::<PyString>() {
-            Chunk::from(text.to_str()?)
-        } else if let Ok(bytes) = output.cast::<PyBytes>() {
-            Chunk::from(bytes.as_bytes())
-        } else {
-            let kind = output.get_type().name()?.to_string();
-            return Err(pyo3::exceptions::PyTypeError::new_err(format!("output: expected str or bytes, found {kind}")));
-        };
+        let text = chunk(output, "output")?;
         let mut message = py.detach(|| self.model.parse(text, &options));
         message.note_stripped_tokens(unjinja_dynamic::ChatParser::program(self.model.parser()), &options);
         Ok(Message::new(&self.model, message))

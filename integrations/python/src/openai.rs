@@ -131,7 +131,7 @@ impl OpenAIChunks {
     /// Args:
     ///     piece: A text, or bytes, cut anywhere.
     fn push<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        dicts(py, &self.step(Step::Push(chunk(piece)?), None))
+        dicts(py, &self.step(Step::Push(chunk(piece, "piece")?), None))
     }
 
     /// Reads the model's next token. Returns the chunks, often none or one.

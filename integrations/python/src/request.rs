@@ -50,7 +50,7 @@ impl Request {
     /// Args:
     ///     output: A text, or bytes. Bytes that are not UTF-8 come back as U+FFFD, with a diagnostic.
     fn parse(&self, py: Python<'_>, output: &Bound<'_, PyAny>) -> PyResult<Message> {
-        let text = chunk(output)?;
+        let text = chunk(output, "output")?;
         let mut message = py.detach(|| self.request.parse(text));
         let program = unjinja_dynamic::ChatParser::program(self.model.parser());
         message.note_stripped_tokens(program, self.request.options());

@@ -47,7 +47,7 @@ impl Stream {
     /// Args:
     ///     piece: A text, or bytes, cut anywhere, also inside a marker or a character.
     fn push(&self, py: Python<'_>, piece: &Bound<'_, PyAny>) -> PyResult<Vec<Event>> {
-        self.events(py, Step::Push(chunk(piece)?))
+        self.events(py, Step::Push(chunk(piece, "piece")?))
     }
 
     /// Reads the model's next token. Returns the events, often none or one.

@@ -49,8 +49,8 @@ pub(crate) enum Step<'a> {
     Finish,
 }
 
-/// A piece of output: a text, or bytes cut anywhere.
-pub(crate) fn chunk<'a>(piece: &'a Bound<'_, PyAny>) -> PyResult<Chunk<'a>> {
+/// An output or a piece of one, which the argument `name` holds: a text, or bytes cut anywhere.
+pub(crate) fn chunk<'a>(piece: &'a Bound<'_, PyAny>, name: &str) -> PyResult<Chunk<'a>> {
     if let Ok(text) = piece.cast::<PyString>() {
         return Ok(Chunk::from(text.to_str()?));
     }
@@ -58,12 +58,12 @@ pub(crate) fn chunk<'a>(piece: &'a Bound<'_, PyAny>) -> PyResult<Chunk<'a>> {
         return Ok(Chunk::from(bytes.as_bytes()));
     }
     let kind = piece.get_type().name()?.to_string();
-    Err(PyTypeError::new_err(format!("piece: expected str or bytes, found {kind}")))
+    Err(PyTypeError::new_err(format!("{name}: expected str or bytes, found {kind}")))
 }
 
 /// A token of the output.
 pub(crate) fn token_of<'a>(piece: &'a Bound<'_, PyAny>, special: bool) -> PyResult<Token<'a>> {
-    let piece = chunk(piece)?;
+    let piece = chunk(piece, "piece")?;
     Ok(if special { Token::special(piece) } else { Token::text(piece) })
 }
 
