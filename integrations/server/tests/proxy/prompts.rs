@@ -298,11 +298,14 @@ async fn the_bos_of_a_supported_model_is_written_once() -> Result<(), Failure> {
         let Ok((prompt, _)) = handed_over(model.clone(), UpstreamApi::OpenAi, Bos::Auto).await else { continue };
         let (rest, _) = handed_over(model, UpstreamApi::LlamaCpp, Bos::Auto).await?;
         assert_eq!(rest, prompt.strip_prefix("<s>").unwrap_or(&prompt), "{}", spec.template.name);
-        // The same template without its tokenizer: the upstream adds BOS where the template writes it.
-        let alone = served(&format!("{}_alone", spec.template.name), &[("chat_template.jinja", &text)])?;
+        // The same template without its tokenizer: the upstream adds BOS where the template writes it, unless that spells the text
+        // itself.
+        let alone = served(&format!("{}_alone", spec.template.name), &[("chat_template.jinja", text)])?;
         let handed = handed_over(alone, UpstreamApi::OpenAi, Bos::Auto).await?;
         let writes_bos = rest != prompt;
-        assert_eq!(handed, (rest.replace("</s>", ""), json!(writes_bos)), "{}", spec.template.name);
+        let spelled = writes_bos && handed.0.starts_with("<s>");
+        let expected = if spelled { &prompt } else { &rest };
+        assert_eq!(handed, (expected.replace("</s>", ""), json!(writes_bos && !spelled)), "{}", spec.template.name);
         tried += usize::from(writes_bos);
     }
     assert!(tried >= 20, "{tried} templates write BOS");
