@@ -177,7 +177,7 @@ impl Options {
     /// # static OPEN: Markers = Markers::new(const { &[Marker::new("<call>")] });
     /// # static NAMED: Markers = Markers::new(const { &[Marker::new("(")] });
     /// # static CLOSE: Markers = Markers::new(const { &[Marker::new(")")] });
-    /// # static TO_NAME: &[Transition] = &[Transition::new("call.open", const { &[Action::Speculate(StateId(0))] }, StateId(1))];
+    /// # static TO_NAME: &[Transition] = &[Transition::new("call.open", const { &[Action::Speculate] }, StateId(1))];
     /// # static TO_JSON: &[Transition] = &[Transition::new("call.name", const { &[Action::StartCall] }, StateId(2))];
     /// # static TO_TEXT: &[Transition] = &[Transition::new("call.close", const { &[Action::EndCall] }, StateId(0))];
     /// # static PROGRAM: Program = Program::new(
