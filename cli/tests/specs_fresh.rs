@@ -43,7 +43,7 @@ fn gather(corpus: &Path, committed: &Path, templates: &Path) -> Result<String, F
         let info = loaded.spec.template;
         let text = released_template(corpus, &info.sha256).map_err(|error| format!("{}: {error}", info.name))?;
         for file in std::iter::once(&info.file).chain(&info.also) {
-            fs::write(templates.join(file), text)?;
+            fs::write(templates.join(file), &text)?;
             sources += &format!("{file}\t{}\n", info.source);
         }
     }

@@ -427,7 +427,13 @@ pub(super) fn is_irrelevant(transition: &Transition) -> bool {
         .all(|action| matches!(action, Action::Id | Action::EndArgument | Action::EndNestedArgument(_)))
 }
 
-/// Whether white space may come between a name and this marker: if the template writes some there, and before a tag.
-fn spaced_before(marker: &Marker) -> bool {
-    !marker.before.is_empty() || marker.core.starts_with('<')
+impl TurnRules<'_> {
+    /// Whether white space may come between a name and this marker: if the template writes some there, and before a tag, whether it
+    /// is spelled or a token.
+    fn spaced_before(&self, marker: &Marker) -> bool {
+        let is_tag = |first: char| {
+            first == '<' || self.builder.tokens().of(first).is_some_and(|token| token.text().starts_with('<'))
+        };
+        !marker.before.is_empty() || marker.core.chars().next().is_some_and(is_tag)
+    }
 }

@@ -65,7 +65,7 @@ pub mod abi_3 {
 /// The automata that the readers of literals share, for other code that follows JSON byte by byte. Not for applications.
 #[doc(hidden)]
 pub mod literals {
-    pub use crate::readers::json::{Lexer, StablePrefix, Start, Stop, Token};
+    pub use crate::readers::json::{Lexer, StablePrefix, StableText, Start, Stop, Token};
     pub use crate::readers::number::NumberPrefix;
     pub use crate::readers::words::Word;
 }

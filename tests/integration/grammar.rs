@@ -368,7 +368,7 @@ fn writers() -> Result<Vec<(Model, Template)>, Failure> {
     if let Some(corpus) = corpus()? {
         for model in models()?.into_iter().filter(has_calls) {
             let text = unjinja_testkit::released_template(&corpus, &model.spec.template.sha256)?;
-            let template = Template::parse(&model.spec.template.file, text)?;
+            let template = Template::parse(&model.spec.template.file, &text)?;
             writers.push((model, template));
         }
     }

@@ -56,7 +56,7 @@ fn every_turn_that_a_released_template_renders_is_accepted() -> Result<(), Failu
     let (mut calls, mut texts) = (0, 0);
     for model in sample(models()?, 3) {
         let text = unjinja_testkit::released_template(&corpus, &model.spec.template.sha256)?;
-        let template = Template::parse(&model.spec.template.file, text)?;
+        let template = Template::parse(&model.spec.template.file, &text)?;
         let (c, t) = rendered(&model, &template, &mut problems)?;
         calls += c;
         texts += t;

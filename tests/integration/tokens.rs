@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::{Failure, own_cases};
-use unjinja::{ChatParser, Message, Options, Token};
+use unjinja::{ChatParser, CutCalls, Message, Options, Token, Unparsed};
 
 /// The special tokens in the markers of a parser, by their form.
 fn special_tokens(parser: &dyn ChatParser) -> BTreeSet<String> {
@@ -131,5 +131,20 @@ fn tokens_are_counted_by_channel() -> Result<(), Failure> {
     assert_eq!((counts.reasoning, counts.content), (2, 1));
     stream.reset();
     assert_eq!(stream.token_counts().content, 0);
+    Ok(())
+}
+
+/// A call that is cut off may turn out to be text, long after its tokens came.
+#[test]
+fn tokens_of_a_dropped_call_count_where_its_text_goes() -> Result<(), Failure> {
+    for (unparsed, content) in [(Unparsed::Content, 8), (Unparsed::Separate, 1)] {
+        let options = Options::new().cut_calls(CutCalls::Drop).unparsed(unparsed);
+        let mut stream = parser("qwen3")?.stream(&options);
+        let tokens = ["Look.", "\n<tool_call>\n", "{\"name\": \"", "now", "\", \"arg", "uments\": {", "\"a\": ", "1"];
+        tokens.into_iter().for_each(|token| stream.push_token(Token::text(token), &mut |_| {}));
+        assert_eq!(stream.token_counts().content, 1, "the call may still be one");
+        stream.finish(&mut |_| {});
+        assert_eq!(stream.token_counts().content, content, "{unparsed:?}");
+    }
     Ok(())
 }

@@ -48,9 +48,8 @@ impl Case {
             Some(_) => return Err(r#"`unparsed` must be "content" or "separate""#.to_owned()),
         }
         if let Some(value) = line.get("cut_calls") {
-            let known = CutCalls::ALL.into_iter().find(|cut_calls| value == cut_calls.name());
-            let unknown = r#"`cut_calls` must be "keep", "close" or "drop""#;
-            options = options.cut_calls(known.ok_or(unknown)?);
+            let known = value.as_str().and_then(CutCalls::named);
+            options = options.cut_calls(known.ok_or(r#"`cut_calls` must be "keep", "close" or "drop""#)?);
         }
         if let Some(Value::Bool(on)) = line.get("enable_thinking") {
             options = options.thinking(*on);

@@ -36,6 +36,8 @@ pub struct Trial {
     callable: Option<&'static [&'static str]>,
     /// The most calls that may be made.
     most: usize,
+    /// What becomes of a call that is cut off.
+    cut_calls: CutCalls,
 }
 
 impl Trial {
@@ -59,13 +61,14 @@ impl Trial {
         if let Some(names) = callable {
             options = options.callable(names.iter().copied());
         }
-        let mended = flags & 2 != 0 || flags & 24 == 24 || prompt >> 6 == 1;
-        let prompts = &model.spec.generation_prompt;
-        options = match prompt >> 6 {
-            1 => options.cut_calls(CutCalls::Close),
-            2 => options.cut_calls(CutCalls::Drop),
-            _ => options,
+        let cut_calls = match prompt >> 6 {
+            1 => CutCalls::Close,
+            2 => CutCalls::Drop,
+            _ => CutCalls::Keep,
         };
+        let mended = flags & 2 != 0 || flags & 24 == 24 || cut_calls == CutCalls::Close;
+        let prompts = &model.spec.generation_prompt;
+        options = options.cut_calls(cut_calls);
         options = match usize::from(prompt & 63) {
             0 => options,
             1 => options.thinking(false),
@@ -82,7 +85,7 @@ impl Trial {
             _ => Cut::Random { seed: cut.into() },
         };
         let most = if flags & 4 == 0 { usize::MAX } else { 1 };
-        Some((Self { model, options, cut, mended, callable, most }, rest))
+        Some((Self { model, options, cut, mended, callable, most, cut_calls }, rest))
     }
 
     /// Checks the property for this text.
@@ -118,6 +121,7 @@ impl Trial {
         }
         calls_are_json(&message)?;
         self.calls_are_allowed(&message)?;
+        self.cut_calls_are_as_asked(&message, text)?;
         if !self.mended {
             lossless::check(self.model, &self.options, text, &whole)?;
             // Where broken markup goes changes nothing else.
@@ -148,6 +152,29 @@ impl Trial {
             return Err(format!("calls that are ruled out: {calls:?}"));
         }
         Ok(())
+    }
+}
+
+impl Trial {
+    /// Calls that are cut off differ from those that are kept as the options say, and nothing else does.
+    fn cut_calls_are_as_asked(&self, message: &Message, text: &[u8]) -> Result<(), String> {
+        if self.cut_calls == CutCalls::Keep {
+            return Ok(());
+        }
+        let mut kept = self.model.parser.parse(Chunk::Bytes(text), &self.options.clone().cut_calls(CutCalls::Keep));
+        if self.cut_calls == CutCalls::Close {
+            for call in kept.tool_calls.iter_mut().filter(|call| !call.complete) {
+                call.arguments = call.closed_arguments();
+            }
+            return agree("with the arguments of cut calls completed", message, &kept);
+        }
+        kept.tool_calls.retain(|call| call.complete);
+        // Where one call may be made, another one may take the place of a dropped one.
+        let is_same = self.most == 1 || kept.tool_calls == message.tool_calls;
+        match is_same && message.tool_calls.iter().all(|call| call.complete) {
+            true => Ok(()),
+            false => Err(format!("a cut call was not dropped\n  kept     {kept:?}\n  dropped  {message:?}")),
+        }
     }
 }
 

@@ -111,27 +111,3 @@ fn spelled(bytes: &[u8]) -> String {
     let words: String = bytes.iter().map(letter).collect();
     words.split_whitespace().fold(String::new(), |text, word| text + " " + word)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_marker_in_a_sentence_is_more_than_text() {
-        let (mut tried, mut wrong) = (0, Vec::new());
-        for model in models::all() {
-            for marker in markers(&model.spec) {
-                for after in AFTER {
-                    let sentence = format!("Write {marker}{after} there.");
-                    if opens_reasoning(model, &sentence) {
-                        continue;
-                    }
-                    tried += 1;
-                    wrong.extend(check(model, &sentence, &Cut::Chunks(1)).err());
-                }
-            }
-        }
-        assert!(tried > 1000, "{tried} sentences are too few to show anything");
-        assert!(wrong.is_empty(), "{} of {tried} do not come back:\n{}", wrong.len(), wrong.join("\n"));
-    }
-}

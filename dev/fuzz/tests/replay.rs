@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use unjinja::testing::Random;
+use unjinja::testing::{Cut, Random};
 use unjinja_fuzz::seeds::{Failure, seeds};
-use unjinja_fuzz::{TARGETS, Target};
+use unjinja_fuzz::{TARGETS, Target, models, prose};
 use unjinja_testkit::{sample, whole};
 
 /// How many damaged copies of seeds are tried for each target.
@@ -93,6 +93,26 @@ fn any_markers_through_their_model() -> Result<(), Failure> {
 #[test]
 fn any_marker_in_a_sentence() -> Result<(), Failure> {
     replay("prose")
+}
+
+/// Every marker of every format, with each text that may follow.
+#[test]
+fn no_marker_in_a_sentence_is_more_than_text() {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for model in models::all() {
+        for marker in prose::markers(&model.spec) {
+            for after in prose::AFTER {
+                let sentence = format!("Write {marker}{after} there.");
+                if prose::opens_reasoning(model, &sentence) {
+                    continue;
+                }
+                tried += 1;
+                wrong.extend(prose::check(model, &sentence, &Cut::Chunks(1)).err());
+            }
+        }
+    }
+    assert!(tried > 1000, "{tried} sentences are too few to show anything");
+    assert!(wrong.is_empty(), "{} of {tried} do not come back:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

@@ -15,14 +15,9 @@
 //! Nothing here knows a model or a format. The crate is not published: published crates name it as a development
 //! dependency by its path, without a version, and `cargo package` leaves such a dependency out.
 
-use std::collections::HashMap;
 use std::error::Error;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-
-use sha2::{Digest, Sha256};
 
 pub mod commands;
 pub mod expect;
@@ -75,38 +70,22 @@ pub fn texts_of(value: &toml::Value) -> Vec<String> {
     }
 }
 
-/// The text of the template with this SHA-256, in whichever folder of the corpus and under whichever name it is.
+/// The text of the template with this SHA-256, in whichever folder of the corpus and under whichever name it is: the tables of sources
+/// have the SHA-256 of each file in their last column.
 ///
 /// # Errors
 ///
 /// The corpus has no such template, or cannot be read.
-pub fn released_template(corpus: &Path, sha256: &str) -> Result<&'static str, Failure> {
-    static TEXTS: OnceLock<HashMap<String, String>> = OnceLock::new();
-    let texts = match TEXTS.get() {
-        Some(texts) => texts,
-        None => TEXTS.get_or_init({
-            let texts = texts(corpus)?;
-            || texts
-        }),
-    };
-    texts
-        .get(sha256)
-        .map(String::as_str)
-        .ok_or_else(|| format!("no template of the corpus has the SHA-256 {sha256}").into())
-}
-
-/// All templates of the corpus by their SHA-256.
-fn texts(corpus: &Path) -> Result<HashMap<String, String>, Failure> {
-    let mut texts = HashMap::new();
-    for folder in ["templates", "wild/templates", "wide/templates", "late/templates"] {
-        for entry in fs::read_dir(corpus.join(folder))? {
-            let text = fs::read_to_string(entry?.path())?;
-            let mut sha256 = String::new();
-            for byte in Sha256::digest(&text) {
-                write!(sha256, "{byte:02x}")?;
+pub fn released_template(corpus: &Path, sha256: &str) -> Result<String, Failure> {
+    for folder in ["", "wild", "wide", "late"] {
+        let folder = corpus.join(folder);
+        for line in fs::read_to_string(folder.join("SOURCES.tsv"))?.lines() {
+            if let Some((file, _)) = line.split_once('\t')
+                && line.ends_with(sha256)
+            {
+                return Ok(fs::read_to_string(folder.join("templates").join(file))?);
             }
-            texts.insert(sha256, text);
         }
     }
-    Ok(texts)
+    Err(format!("no template of the corpus has the SHA-256 {sha256}").into())
 }

@@ -8,7 +8,7 @@ use unjinja_runtime::Types;
 use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, NameOf, Nesting, StateId};
 use unjinja_runtime::schema::{Document, MAX_DEPTH, MAX_SCHEMAS};
 
-use super::{Call, NodeKey, Offered, Position, TurnRules, is_canonical, is_irrelevant, spaced_before};
+use super::{Call, NodeKey, Offered, Position, TurnRules, is_canonical, is_irrelevant};
 use crate::counted::lost as lost_of;
 use crate::graph::{Alternative, NodeId, Piece};
 use crate::small::{self, List as _, json_text};
@@ -145,7 +145,7 @@ impl<'a> TurnRules<'a> {
                 _ => None,
             })?;
             let mut lead: Alternative = vec![Piece::Expr(name)];
-            if spaced_before(marker) {
+            if self.spaced_before(marker) {
                 lead.push(self.space());
             }
             lead.push(Piece::Expr(self.builder.text(marker.consumed())));

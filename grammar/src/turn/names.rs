@@ -2,7 +2,7 @@
 
 use unjinja_runtime::abi_3::{Action, Hole, Marker, StateId, Transition};
 
-use super::{Alternative, Call, Offered, Piece, Position, TurnRules, spaced_before};
+use super::{Alternative, Call, Offered, Piece, Position, TurnRules};
 use crate::small::List as _;
 use crate::tool_rules::Written;
 use crate::values::NAME;
@@ -15,7 +15,7 @@ impl<'a> TurnRules<'a> {
         let name = Piece::Expr(self.builder.repeat(self.name_class(at.state), 1, Some(NAME)));
         let mut alternatives = Vec::new();
         for (marker, transition) in self.transitions(at) {
-            let layout = if spaced_before(marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
+            let layout = if self.spaced_before(marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
             for rest in self.marker_alternatives(Position { call, ..at }, &[(marker, transition)], None) {
                 alternatives.push([name.clone(), layout.clone()].into_iter().chain(rest).list());
             }
@@ -66,7 +66,7 @@ impl<'a> TurnRules<'a> {
                     ];
                 }
                 let mut alternative: Alternative = alternative.into_iter().map(Piece::Expr).list();
-                if spaced_before(marker) {
+                if self.spaced_before(marker) {
                     alternative.push(self.space());
                 }
                 transitions.push((marker, transition));

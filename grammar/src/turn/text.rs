@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use unjinja_runtime::abi_3::{Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
-use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, TurnRules, spaced_before};
+use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, TurnRules};
 use crate::counted::{Between, Counted, counted};
 use crate::free_text::FreeText;
 use crate::schema::Count;
@@ -147,7 +147,7 @@ impl TurnRules<'_> {
             return Vec::new();
         }
         let markers = state.arrows().map(|(marker, _)| marker);
-        let spaces = |marker: &Marker| if spaced_before(marker) { &["", " "][..] } else { &[""] };
+        let spaces = |marker: &Marker| if self.spaced_before(marker) { &["", " "][..] } else { &[""] };
         let all = markers.flat_map(|marker| spaces(marker).iter().map(move |space| (marker, space)));
         all.flat_map(|(marker, space)| tools.iter().map(move |tool| [&tool.name, *space, &*marker.core].concat()))
             .list()

@@ -150,7 +150,7 @@ fn specs() -> Result<Vec<FormatSpec>, Failure> {
 /// What became of one spec: a line for each reader, and one for each loss.
 fn row(spec: &FormatSpec, corpus: &Path) -> Result<Row, Failure> {
     let text = unjinja_testkit::released_template(corpus, &spec.template.sha256)?;
-    tried(spec, &Template::parse(&spec.template.file, text)?)
+    tried(spec, &Template::parse(&spec.template.file, &text)?)
 }
 
 fn tried(spec: &FormatSpec, template: &Template) -> Result<Row, Failure> {

@@ -73,7 +73,7 @@ pub(crate) fn unparsed_of(name: &str) -> PyResult<Unparsed> {
 
 /// What becomes of calls that are cut off.
 pub(crate) fn cut_calls_of(name: &str) -> PyResult<CutCalls> {
-    CutCalls::ALL.into_iter().find(|cut_calls| cut_calls.name() == name).ok_or_else(|| {
+    CutCalls::named(name).ok_or_else(|| {
         RequestError::new_err(format!("cut_calls: {name:?} is unknown; use \"keep\", \"close\" or \"drop\""))
     })
 }

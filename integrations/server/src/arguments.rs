@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 use unjinja_runtime::close_json;
-use unjinja_runtime::literals::StablePrefix;
+use unjinja_runtime::literals::{StablePrefix, StableText};
 
 /// The member that holds the text of malformed arguments where an object is demanded.
 pub(crate) const UNPARSED: &str = "unparsed";
@@ -33,33 +33,21 @@ fn object(arguments: &str) -> String {
 
 /// The arguments of a call that is being streamed.
 #[derive(Debug, Clone)]
-pub(crate) struct ArgumentStream {
-    /// All of the text.
-    text: String,
-    /// How much of it was sent.
-    sent: usize,
-    prefix: StablePrefix,
-}
+pub(crate) struct ArgumentStream(StableText);
 
 impl ArgumentStream {
     pub(crate) fn new() -> Self {
-        Self { text: String::new(), sent: 0, prefix: StablePrefix::new(DEEPEST) }
+        Self(StableText::new(DEEPEST))
     }
 
     /// Takes the next piece and returns what can be sent.
     pub(crate) fn push(&mut self, piece: &str) -> &str {
-        self.text.push_str(piece);
-        self.prefix.push(piece);
-        let ready = self.sent..self.prefix.kept();
-        self.sent = ready.end;
-        self.text.get(ready).unwrap_or_default()
+        self.0.push(piece)
     }
 
     /// The call is over. Returns what is still to be sent.
     pub(crate) fn finish(self) -> String {
-        let whole = object(&self.text);
-        let sent = self.text.get(..self.sent).unwrap_or_default();
-        whole.strip_prefix(sent).unwrap_or_default().to_owned()
+        self.0.finish(object)
     }
 }
 

@@ -267,7 +267,7 @@ pub fn released() -> Result<Vec<Model>, Failure> {
         let text = unjinja_testkit::released_template(&corpus, &spec.template.sha256)?;
         let bos = Some(spec.tokens.bos.clone().unwrap_or_default());
         let eos = Some(spec.tokens.eos.clone().unwrap_or_default());
-        let template = Template::parse(&spec.template.file, text)?;
+        let template = Template::parse(&spec.template.file, &text)?;
         let template = template.with_tokens(SpecialTokens { bos, eos, ..SpecialTokens::default() });
         let parser = unjinja_codegen::interpreter(&spec)?;
         models.push(Model { name: spec.template.name.clone(), template, spec, parser });

@@ -74,8 +74,8 @@ impl CallBuilder {
         self.open.as_ref().is_some_and(|call| call.kept)
     }
 
-    /// Announces a call that begins at this place of the output, where none is open. Name and id are those that were kept unless they are given
-    /// here.
+    /// Announces a call that begins at this place of the output. No call is open. Name and id are those that were kept unless
+    /// they are given here.
     pub(super) fn announce(
         &mut self,
         name: Option<&str>,

@@ -259,18 +259,22 @@ impl<'a> Io<'a> {
         !text.is_empty() && markers.markers.list().iter().any(|marker| marker.core.as_bytes().starts_with(text))
     }
 
-    /// Whether the output ends in a call, before its name: all that follows the opening tag fits. If nothing follows a tag, it
-    /// may be prose, unless it begins a line.
-    fn is_cut_call(&self, program: &Program) -> bool {
-        let Memory { speculation, emitter, .. } = &*self.memory;
+    /// Whether the output ends in a call, before its name or within it: all that follows the opening tag fits. If nothing follows
+    /// a tag, or a word with which no name of an offered function begins, it may be prose, unless the tag begins a line.
+    fn is_cut_call(&self, program: &Program, state: StateId) -> bool {
+        let Memory { cursor, speculation, emitter, .. } = &*self.memory;
         let begins_line = matches!(emitter.last, b'\n' | 0);
-        program.unparsed.is_some() && speculation.is_cut_call(self.input.bytes, begins_line)
+        let is_name = program.state(state).is_some_and(|state| state.hole == Some(Hole::Name));
+        let word = self.input.bytes[cursor.pos..].trim_ascii();
+        let may_be_words = is_name && !self.options.tools.iter().any(|tool| tool.name.as_bytes().starts_with(word));
+        program.unparsed.is_some() && speculation.is_cut_call(self.input.bytes, begins_line, may_be_words)
     }
 
     /// The output ends where a call was about to begin. If a special token opened it, that is no prose. Returns whether text
     /// was settled.
     pub(super) fn break_off(&mut self, program: &Program, state: StateId) -> bool {
-        let broken = self.breaks_off(program, state) || self.is_cut_closer(program, state) || self.is_cut_call(program);
+        let broken =
+            self.breaks_off(program, state) || self.is_cut_closer(program, state) || self.is_cut_call(program, state);
         if broken {
             self.end_unparsed();
         }
@@ -278,8 +282,8 @@ impl<'a> Io<'a> {
     }
 
     /// The same where only white space follows the tag that opens the call.
-    pub(super) fn end_in_opener(&mut self, program: &Program) -> bool {
-        let ends = self.memory.speculation.ends_in_opener(self.input.bytes) && self.is_cut_call(program);
+    pub(super) fn end_in_opener(&mut self, program: &Program, state: StateId) -> bool {
+        let ends = self.memory.speculation.ends_in_opener(self.input.bytes) && self.is_cut_call(program, state);
         if ends {
             self.end_unparsed();
         }

@@ -54,11 +54,11 @@ impl Speculation {
     }
 
     /// Whether the text that is held back is a call that the end of the output cuts off, if all of it fits. `begins_line`: the
-    /// text before it ended with a line.
-    pub(super) fn is_cut_call(&self, text: &[u8], begins_line: bool) -> bool {
+    /// text before it ended with a line. `may_be_words`: what follows the marker may as well be words of a sentence.
+    pub(super) fn is_cut_call(&self, text: &[u8], begins_line: bool, may_be_words: bool) -> bool {
         let Some(held) = &self.held else { return false };
         let opens_line = begins_line && held.text == held.marker || text[held.text..held.marker].contains(&b'\n');
-        let goes_on = !self.ends_in_opener(text);
+        let goes_on = !may_be_words && !self.ends_in_opener(text);
         held.opener(text).starts_with(b"<") && held.broken.is_none() && (opens_line || goes_on)
     }
 

@@ -359,7 +359,9 @@ impl Run {
             match machine.step(state, &mut io) {
                 Flow::Go(next) => state = next,
                 // Only white space follows the tag that opens a call.
-                Flow::Mismatch if last && io.end_in_opener(machine.program()) => state = machine.program().content,
+                Flow::Mismatch if last && io.end_in_opener(machine.program(), state) => {
+                    state = machine.program().content
+                }
                 Flow::Mismatch => match io.give_up(machine.program(), state) {
                     Some(next) => state = next,
                     None => state = io.break_off_call(machine.program()),

@@ -2,7 +2,7 @@
 //! change it.
 
 use crate::message::{Event, OwnedEvent};
-use crate::readers::json::{StablePrefix, close};
+use crate::readers::json::{StableText, close};
 
 /// What becomes of a call that is cut off: the output ends, or continues with something else, before the call is closed as its
 /// format demands. A diagnostic of the kind [`IncompleteCall`](crate::DiagnosticKind::IncompleteCall) tells of it in any case.
@@ -27,15 +27,20 @@ pub(crate) trait Hold: Send + Sync {
 }
 
 impl CutCalls {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Keep, Self::Close, Self::Drop];
-
-    /// The name that commands and bindings use, such as `close`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Close => "close",
-            Self::Drop => "drop",
+    /// The one with this name, by which commands and bindings take it: `keep`, `close` or `drop`.
+    ///
+    /// ```
+    /// use unjinja_runtime::CutCalls;
+    ///
+    /// assert_eq!(CutCalls::named("drop"), Some(CutCalls::Drop));
+    /// assert_eq!(CutCalls::named("cut"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "keep" => Some(Self::Keep),
+            "close" => Some(Self::Close),
+            "drop" => Some(Self::Drop),
+            _ => None,
         }
     }
 
@@ -63,7 +68,7 @@ impl Hold for Events {
             (event, _) if !self.is_open => sink(event),
             (Event::ToolCallEnd { index, complete }, _) => {
                 self.is_open = false;
-                let counts = |event: &OwnedEvent| complete || !is_of_call(event, index);
+                let counts = |event: &OwnedEvent| complete || !is_of_call(event);
                 self.waiting.drain(..).filter(counts).for_each(|event| sink(event.as_event()));
                 if complete {
                     sink(Event::ToolCallEnd { index, complete });
@@ -77,28 +82,24 @@ impl Hold for Events {
     }
 }
 
-/// Whether the event is about this call, the open one.
-fn is_of_call(event: &OwnedEvent, call: usize) -> bool {
+/// Whether the event is about a call: the open one, because nothing else waits.
+fn is_of_call(event: &OwnedEvent) -> bool {
     match event {
         OwnedEvent::ToolCallStart { .. }
         | OwnedEvent::ToolCallId { .. }
         | OwnedEvent::ToolCallArguments { .. }
         | OwnedEvent::ToolCallEnd { .. } => true,
-        OwnedEvent::Diagnostic(diagnostic) => diagnostic.call == Some(call),
+        OwnedEvent::Diagnostic(diagnostic) => diagnostic.call.is_some(),
         OwnedEvent::Reasoning(_) | OwnedEvent::Content(_) | OwnedEvent::Unparsed(_) => false,
     }
 }
 
 /// The end of the arguments waits.
-struct Arguments {
-    text: String,
-    sent: usize,
-    prefix: StablePrefix,
-}
+struct Arguments(StableText);
 
 impl Arguments {
     fn new() -> Self {
-        Self { text: String::new(), sent: 0, prefix: StablePrefix::new(usize::MAX) }
+        Self(StableText::new(usize::MAX))
     }
 }
 
@@ -106,20 +107,16 @@ impl Hold for Arguments {
     fn pass(&mut self, event: Event<'_>, sink: &mut dyn FnMut(Event<'_>)) {
         match event {
             Event::ToolCallArguments { index, json } => {
-                self.text.push_str(json);
-                self.prefix.push(json);
-                let ready = self.text.get(self.sent..self.prefix.kept()).unwrap_or_default();
-                if !ready.is_empty() {
-                    sink(Event::ToolCallArguments { index, json: ready });
-                    self.sent = self.prefix.kept();
+                let json = self.0.push(json);
+                if !json.is_empty() {
+                    sink(Event::ToolCallArguments { index, json });
                 }
             }
             Event::ToolCallEnd { index, complete } => {
-                let Self { text, sent, .. } = std::mem::replace(self, Self::new());
-                let whole = if complete { text } else { close(&text) };
-                let rest = whole.get(sent..).unwrap_or_default();
-                if !rest.is_empty() {
-                    sink(Event::ToolCallArguments { index, json: rest });
+                let Self(held) = std::mem::replace(self, Self::new());
+                let json = held.finish(|text| if complete { text.to_owned() } else { close(text) });
+                if !json.is_empty() {
+                    sink(Event::ToolCallArguments { index, json: &json });
                 }
                 sink(Event::ToolCallEnd { index, complete });
             }

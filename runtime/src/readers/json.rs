@@ -20,7 +20,7 @@ mod unescape;
 
 pub use close::close;
 pub use lexer::{Lexer, Start, Stop, Token};
-pub use stable::StablePrefix;
+pub use stable::{StablePrefix, StableText};
 
 pub(crate) use json_text::JsonText;
 pub(crate) use nesting::Nesting;

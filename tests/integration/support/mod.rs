@@ -219,8 +219,7 @@ impl OwnCase {
             options = options.callable(names);
         }
         if let Some(name) = self.cut_calls {
-            let known = CutCalls::ALL.into_iter().find(|cut_calls| cut_calls.name() == name);
-            options = options.cut_calls(known.ok_or("`cut_calls` is unknown")?);
+            options = options.cut_calls(CutCalls::named(&name).ok_or("`cut_calls` is unknown")?);
         }
         if let Some(on) = self.thinking {
             options = options.thinking(on);

@@ -300,7 +300,7 @@ async fn the_bos_of_a_supported_model_is_written_once() -> Result<(), Failure> {
         assert_eq!(rest, prompt.strip_prefix("<s>").unwrap_or(&prompt), "{}", spec.template.name);
         // The same template without its tokenizer: the upstream adds BOS where the template writes it, unless that spells the text
         // itself.
-        let alone = served(&format!("{}_alone", spec.template.name), &[("chat_template.jinja", text)])?;
+        let alone = served(&format!("{}_alone", spec.template.name), &[("chat_template.jinja", &text)])?;
         let handed = handed_over(alone, UpstreamApi::OpenAi, Bos::Auto).await?;
         let writes_bos = rest != prompt;
         let spelled = writes_bos && handed.0.starts_with("<s>");

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use unjinja_dynamic::Target;
+use unjinja_dynamic::{CutCalls, Target};
 use unjinja_server::anthropic::StreamEvent;
 use unjinja_server::http::{Config, GrammarUse, UpstreamApi};
 use unjinja_server::openai::ChatCompletionChunk;
@@ -73,6 +73,23 @@ async fn the_stop_text_of_the_client_is_named() -> Result<(), Failure> {
         // The text that ends a turn is not one of the stop texts of the client.
         let told = ends(&proxy, json!({"fault": server, "stop_sequences": ["END"]})).await?;
         assert_eq!(told, [(); 2].map(|()| (json!("tool_use"), Value::Null)), "{server}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_cut_off_becomes_what_the_operator_says() -> Result<(), Failure> {
+    let output = "Look.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Zür";
+    for (cut_calls, arguments, unparsed) in [
+        (CutCalls::Keep, json!(r#"{"city": "Zür"#), Value::Null),
+        (CutCalls::Close, json!(r#"{"city": "Zür"}"#), Value::Null),
+        (CutCalls::Drop, Value::Null, json!(&output["Look.".len()..])),
+    ] {
+        let proxy = Running::simple(output, |config| config.cut_calls = cut_calls).await?;
+        let (status, body) = proxy.json(CHAT, &chat(json!({}))).await?;
+        let message = &body["choices"][0]["message"];
+        let found = (&message["tool_calls"][0]["function"]["arguments"], &message["unparsed"], &message["content"]);
+        assert_eq!((status, found), (200, (&arguments, &unparsed, &json!("Look."))), "{cut_calls:?}: {body}");
     }
     Ok(())
 }

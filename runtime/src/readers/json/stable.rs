@@ -97,3 +97,44 @@ impl StablePrefix {
         }
     }
 }
+
+/// A JSON object that arrives in pieces and is passed on as far as it stays, whatever follows.
+///
+/// ```
+/// use unjinja_runtime::literals::StableText;
+///
+/// let mut text = StableText::new(100);
+/// assert_eq!(text.push(r#"{"city": "Par"#), r#"{"city": "Par"#);
+/// assert_eq!(text.push(r#"is", "da"#), r#"is""#);
+/// assert_eq!(text.finish(unjinja_runtime::close_json), "}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct StableText {
+    text: String,
+    /// How much of it was passed on.
+    sent: usize,
+    prefix: StablePrefix,
+}
+
+impl StableText {
+    /// Before the object. Text that is nested deeper than this counts as malformed.
+    pub fn new(deepest: usize) -> Self {
+        Self { text: String::new(), sent: 0, prefix: StablePrefix::new(deepest) }
+    }
+
+    /// Takes the next piece and returns what can be passed on.
+    pub fn push(&mut self, piece: &str) -> &str {
+        self.text.push_str(piece);
+        self.prefix.push(piece);
+        let ready = self.sent..self.prefix.kept();
+        self.sent = ready.end;
+        self.text.get(ready).unwrap_or_default()
+    }
+
+    /// The text is over. `whole` makes of it what is to be passed on in all, and must keep what stays. Returns what is missing.
+    pub fn finish(self, whole: impl FnOnce(&str) -> String) -> String {
+        let whole = whole(&self.text);
+        let sent = self.text.get(..self.sent).unwrap_or_default();
+        whole.strip_prefix(sent).unwrap_or_default().to_owned()
+    }
+}
