@@ -75,7 +75,12 @@ pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>)
     reasoning.ended_by_call = ended_by_call(&reasoning, &content, &tools);
     let reasons = reasoning.mode != ReasoningMode::None;
     let mut spec = FormatSpec::new(TemplateInfo::default());
-    spec.turn = unjinja_spec::TurnMarkers { user_start: answer::user_start(o, &answer), assistant_start: start, end };
+    spec.turn = unjinja_spec::TurnMarkers {
+        user_start: answer::user_start(o, &answer),
+        user_end: prompts::user_end(o, &start, &reasoning),
+        assistant_start: start,
+        end,
+    };
     spec.generation_prompt = generation_prompt;
     spec.reasoning = reasoning;
     spec.content = content;

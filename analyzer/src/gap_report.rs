@@ -10,6 +10,7 @@ use unjinja_runtime::Message;
 use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, Status, ToolFormat};
 
 use crate::ask::{carriers, speaks_of_thinking};
+use crate::continuations::Continuation;
 use crate::conversation::AssistantMessage;
 use crate::observed::MessagePart;
 use crate::probe::Probe;
@@ -30,7 +31,7 @@ pub struct GapReport {
     /// variables that the template needs. It was rendered, and shows what `reason` says. Null if no conversation was found that
     /// shows it; then the next three fields are empty.
     pub conversation: Value,
-    /// The assistant's turn as the template renders it; empty if it cannot.
+    /// The assistant's turn as the template renders it; empty if it cannot, or if the conversation is a prompt.
     pub rendered: String,
     /// The message that must come back, as JSON.
     pub expected: String,
@@ -90,6 +91,7 @@ pub fn gap_report(
 fn report_here(template: &Template, spec: &FormatSpec, verification: &Verification, file: &str) -> Option<GapReport> {
     let sentence = match (spec.gaps.is_empty(), verification.failures.len()) {
         (false, _) => spec.gaps.join("; "),
+        (true, 0) => "what follows a prompt is read wrongly".to_owned(),
         (true, failed) => {
             format!("{failed} of {} random conversations did not survive the round trip", verification.tried)
         }
@@ -115,6 +117,9 @@ fn report_here(template: &Template, spec: &FormatSpec, verification: &Verificati
         && let Some(shown) = of_failure(&trials, &failure)
     {
         return Some(GapReport { next: explain(), ..shown.over(report) });
+    }
+    if let Some(wrong) = verification.wrong_continuations().min_by_key(|one| one.output.len()) {
+        return Some(GapReport { next: explain(), ..of_continuation(&trials, wrong).over(report) });
     }
     if spec.status == Status::Supported {
         return None;
@@ -204,6 +209,17 @@ fn of_failure(trials: &Trials<'_, '_>, failure: &Failure) -> Option<Shown> {
         actual: json!(failure.parsed).to_string(),
         reason: difference(&failure.expected, &failure.parsed).to_owned(),
     })
+}
+
+/// A prompt after which the parser reads an output wrongly.
+fn of_continuation(trials: &Trials<'_, '_>, wrong: &Continuation) -> Shown {
+    Shown {
+        conversation: trials.prompt(wrong.thinking),
+        rendered: String::new(),
+        expected: json!(wrong.expected).to_string(),
+        actual: json!(wrong.parsed).to_string(),
+        reason: format!("after the prompt {:?}, this output is read wrongly: {:?}", wrong.prompt, wrong.output),
+    }
 }
 
 /// A conversation that the template refuses, or does not render as one whole turn.

@@ -4,13 +4,14 @@
 //! `conversation` makes the messages, `probe` renders them, and `observed` says where their parts are in a turn. `ask`
 //! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing; `settle` leaves out of it
 //! what its parser does not read back, and names it. `analyze` is the entry point, and `trace` is the record of what was compared.
-//! `verify` tests the result with messages from `random`, `smallest` finds the smallest conversation that shows a failure,
+//! `verify` tests the result with messages from `random` and with the outputs of `continuations`, `smallest` finds the smallest conversation that shows a failure,
 //! and `gap_report` describes it for people. `verified` puts the result of the test into the spec. `suggest` looks for a
 //! format that is only described in the prompt. `source_ext` makes templates and names of files that were read.
 
 mod analyze;
 mod ask;
 mod conclude;
+mod continuations;
 mod conversation;
 mod error;
 mod experiment;
@@ -30,6 +31,7 @@ mod verified;
 mod verify;
 
 pub use analyze::{Naming, analyze, analyze_traced, sha256};
+pub use continuations::{Continuation, ContinuationKind};
 pub use error::{AnalyzeError, Gap};
 pub use gap_report::{GapReport, gap_report};
 pub use message_kind::MessageKind;

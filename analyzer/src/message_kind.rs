@@ -1,7 +1,8 @@
-//! The kinds of messages: which parts an assistant's message has.
+//! The kinds of messages: which parts an assistant's message has, and whether two messages say the same.
 
 use std::fmt;
 
+use serde_json::Value;
 use unjinja_runtime::Message;
 
 /// Which parts a message has.
@@ -56,4 +57,16 @@ impl fmt::Display for MessageKind {
             [first, second, ..] => write!(f, "{first}, {second} and {calls}"),
         }
     }
+}
+
+/// Whether a message that was parsed is the expected one. White space at the ends of texts does not count.
+pub(crate) fn same(parsed: &Message, expected: &Message) -> bool {
+    parsed.content.trim() == expected.content.trim()
+        && parsed.reasoning_content.trim() == expected.reasoning_content.trim()
+        && parsed.tool_calls.len() == expected.tool_calls.len()
+        && parsed.tool_calls.iter().zip(&expected.tool_calls).all(|(a, b)| {
+            let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+            let same_id = b.id.is_none() || a.id == b.id;
+            a.name == b.name && same_id && value(&a.arguments).is_some() && value(&a.arguments) == value(&b.arguments)
+        })
 }

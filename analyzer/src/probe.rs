@@ -254,8 +254,9 @@ impl<'t> Probe<'t> {
         Ok(whole)
     }
 
-    /// What `add_generation_prompt` adds after a user message, and all that follows that message in the whole prompt.
-    pub(crate) fn prompt_ends(&self, style: Style, extra: &[Variable]) -> Result<[String; 2], RenderError> {
+    /// What `add_generation_prompt` adds after a user message, all that follows that message in the prompt, and the whole
+    /// prompt.
+    pub(crate) fn prompt_ends(&self, style: Style, extra: &[Variable]) -> Result<[String; 3], RenderError> {
         let user = [style.user(SENTINELS.user)];
         let before = self.render(&user, &Value::Null, false, extra)?;
         let after = self.render(&user, &Value::Null, true, extra)?;
@@ -267,7 +268,7 @@ impl<'t> Probe<'t> {
             Some(end) => least + end.len(),
             None => start,
         };
-        Ok([after[start.max(least)..].to_owned(), after[least..].to_owned()])
+        Ok([after[start.max(least)..].to_owned(), after[least..].to_owned(), after])
     }
 
     /// Where the turn after the first user message begins. `before` is that message alone.

@@ -4,7 +4,7 @@
 //! read it wrongly.
 //! Only the latter counts against the spec.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use unjinja_codegen::interpreter;
@@ -14,9 +14,10 @@ use unjinja_spec::{
 };
 
 use crate::ask::working_style;
+use crate::continuations::{Continuation, ContinuationKind, Continued, QUESTION};
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::error::quoted;
-use crate::message_kind::MessageKind;
+use crate::message_kind::{MessageKind, same};
 use crate::observed::MessagePart;
 use crate::probe::{Probe, Variable};
 use crate::random::Random;
@@ -39,6 +40,8 @@ pub struct Verification {
     pub turns: Vec<Rendered>,
     /// The figures of each kind of conversation that was tried.
     pub kinds: BTreeMap<MessageKind, RoundTrips>,
+    /// What no past turn shows: outputs that continue the template's prompts. They do not count among the conversations.
+    pub continuations: Vec<Continuation>,
 }
 
 /// An assistant turn that gave the same message back.
@@ -66,6 +69,16 @@ pub struct Failure {
 }
 
 impl Verification {
+    /// Whether every conversation and every continuation of a prompt came back.
+    pub fn all_held(&self) -> bool {
+        self.held == self.tried && self.wrong_continuations().next().is_none()
+    }
+
+    /// The continuations of prompts that were read wrongly.
+    pub fn wrong_continuations(&self) -> impl Iterator<Item = &Continuation> {
+        self.continuations.iter().filter(|one| !one.held())
+    }
+
     /// What the parser of the spec gets wrong: each kind of conversation of which more than one in ten came back as
     /// something else, and calls, if none could be tried. Each with the status that the spec deserves.
     pub fn gaps(&self, spec: &FormatSpec) -> Vec<(Status, String)> {
@@ -85,6 +98,15 @@ impl Verification {
             let turn = quoted(&shortest.rendered);
             gaps.push((status, format!("some random turns came back wrong ({figures}); the shortest is {turn}")));
         }
+        let wrong: Vec<&Continuation> = self.wrong_continuations().collect();
+        if let Some(shortest) = wrong.iter().min_by_key(|one| one.output.len()) {
+            let kinds: BTreeSet<ContinuationKind> = wrong.iter().map(|one| one.kind).collect();
+            let kinds = kinds.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let [prompt, output] = [&shortest.prompt, &shortest.output].map(|text| quoted(text));
+            let gap =
+                format!("what follows a prompt came back wrong ({kinds}); after {prompt}, the shortest is {output}");
+            gaps.push((Status::Partial, gap));
+        }
         let calls = spec.tools.format != ToolFormat::None && spec.capabilities.tool_calls;
         let is_described = spec.evidence.described.tool_calls.is_some();
         if calls && !is_described && self.tried > 0 && !self.kinds.keys().any(|kind| kind.calls > 0) {
@@ -97,7 +119,10 @@ impl Verification {
     /// The kinds of conversations that were tried, in words.
     pub fn covered(&self) -> Vec<String> {
         let held = self.kinds.iter().filter(|(_, tally)| tally.held == tally.tried);
-        held.map(|(kind, _)| kind.to_string()).collect()
+        let wrong: Vec<_> = self.wrong_continuations().map(|one| one.kind).collect();
+        let continued: BTreeSet<_> = self.continuations.iter().map(|one| one.kind).collect();
+        let continued = continued.iter().filter(|kind| !wrong.contains(kind));
+        held.map(|(kind, _)| kind.to_string()).chain(continued.map(ToString::to_string)).collect()
     }
 
     /// The figures that a spec records.
@@ -180,6 +205,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
             Trial::Lost(_) => {}
         }
     }
+    result.continuations = trials.continuations();
     result
 }
 
@@ -297,6 +323,26 @@ impl<'p, 't> Trials<'p, 't> {
         }
     }
 
+    /// Outputs that continue the template's prompts, each parsed.
+    fn continuations(&self) -> Vec<Continuation> {
+        let Self { probe, parser, spec, style, .. } = self;
+        let continued = Continued { probe, parser, spec, style: *style };
+        let mut found = continued.texts();
+        let call = Call::probe(0);
+        if continued.has_quotes()
+            && let turn = AssistantMessage::calls(std::slice::from_ref(&call))
+            && let Trial::Held(Some(rendered)) = self.run(&turn, message_of(&turn))
+        {
+            let values = call.arguments.values().filter_map(Value::as_str);
+            found.extend(
+                values.flat_map(|value| {
+                    continued.other_quotes(&rendered.body, value, &rendered.message, &rendered.tools)
+                }),
+            );
+        }
+        found
+    }
+
     /// Parses a turn back.
     fn judge(
         &self,
@@ -359,7 +405,7 @@ impl<'p, 't> Trials<'p, 't> {
         if !start.trim().is_empty() || known.iter().all(|prompt| prompt.text.trim().is_empty()) {
             return start;
         }
-        let added = self.probe.prompt_ends(self.style, extra).map_or_else(|_| String::new(), |[added, _]| added);
+        let added = self.probe.prompt_ends(self.style, extra).map_or_else(|_| String::new(), |[added, ..]| added);
         match self.probe.before_turn(turn, past, self.style_for(turn), extra) {
             Ok(before) if added.trim().is_empty() => {
                 let ends = known.iter().map(|prompt| prompt.text.as_str());
@@ -391,6 +437,15 @@ impl<'p, 't> Trials<'p, 't> {
         }
         needed.extend(variables.iter().cloned());
         [Value::Object(needed), self.probe.context(messages, &tools, false, &variables)]
+    }
+
+    /// A prompt, as `unjinja render` takes it, with this value of the thinking switch.
+    pub(crate) fn prompt(&self, thinking: Option<bool>) -> Value {
+        let mut prompt = Map::new();
+        prompt.insert("messages".to_owned(), Value::from(vec![self.style.user(QUESTION)]));
+        prompt.insert("add_generation_prompt".to_owned(), true.into());
+        prompt.extend(thinking.map(|on| (self.spec.reasoning.switch.clone(), on.into())));
+        Value::Object(prompt)
     }
 
     /// Renders a conversation as `unjinja render` does.
@@ -491,15 +546,4 @@ fn unescaped(rendered: &str, turn: &AssistantMessage, spec: &FormatSpec) -> Opti
     let lacks = |value: &Value| value.as_str().is_some_and(is_lost);
     let mut calls = turn.calls.iter().enumerate();
     calls.find_map(|(number, call)| Some(MessagePart::Value(number, call.arguments.values().position(lacks)?)))
-}
-
-fn same(parsed: &Message, expected: &Message) -> bool {
-    parsed.content.trim() == expected.content.trim()
-        && parsed.reasoning_content.trim() == expected.reasoning_content.trim()
-        && parsed.tool_calls.len() == expected.tool_calls.len()
-        && parsed.tool_calls.iter().zip(&expected.tool_calls).all(|(a, b)| {
-            let value = |text: &str| serde_json::from_str::<Value>(text).ok();
-            let same_id = b.id.is_none() || a.id == b.id;
-            a.name == b.name && same_id && value(&a.arguments).is_some() && value(&a.arguments) == value(&b.arguments)
-        })
 }

@@ -1,5 +1,5 @@
 //! `unjinja verify`: renders random conversations with each template, parses the texts with the template's parser, and
-//! compares the messages.
+//! compares the messages; then parses outputs that continue the template's prompts, which no past turn shows.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ impl Outcome {
     fn is_bad(&self) -> bool {
         match self {
             Outcome::Broken(_) => true,
-            Outcome::Tried(tried) => !tried.spec.status.makes_parser() || tried.all.held < tried.all.tried,
+            Outcome::Tried(tried) => !tried.spec.status.makes_parser() || !tried.all.all_held(),
         }
     }
 }
@@ -93,8 +93,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let mut messages = Vec::new();
     match failed {
         0 => {}
-        1 => messages.push("1 template has conversations that did not survive the round trip".to_owned()),
-        failed => messages.push(format!("{failed} templates have conversations that did not survive the round trip")),
+        1 => messages.push("1 template has conversations or outputs that were read wrongly".to_owned()),
+        failed => messages.push(format!("{failed} templates have conversations or outputs that were read wrongly")),
     }
     match unsupported {
         0 => {}
@@ -118,13 +118,15 @@ fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failur
         all.held += one.held;
         all.lost_by_template += one.lost_by_template;
         all.failures.extend(one.failures);
+        // They are the same with every seed.
+        all.continuations = one.continuations;
         for (kind, tally) in one.kinds {
             let sum = all.kinds.entry(kind).or_default();
             (sum.tried, sum.held) = (sum.tried + tally.tried, sum.held + tally.held);
         }
     }
     all.failures.sort_by_key(|failure| failure.rendered.len());
-    let is_bad = spec.status != Status::Supported || !all.failures.is_empty();
+    let is_bad = spec.status != Status::Supported || !all.all_held();
     let report = if is_bad { gaps::report(source, &spec, &all) } else { None };
     Ok(Outcome::Tried(Box::new(Tried { spec, all, report })))
 }
@@ -154,6 +156,10 @@ fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
         if all.tried > 0 {
             writeln!(out, "  covers {}", all.covered().join("; "))?;
         }
+        for wrong in all.wrong_continuations() {
+            let [prompt, output] = [&wrong.prompt, &wrong.output].map(|text| visible::line(&format!("{text:?}")));
+            writeln!(out, "  {}: {}: after {prompt}, {output}", paint(BAD, "read wrongly"), wrong.kind)?;
+        }
     }
     if let Some(report) = tried.report.as_ref().filter(|_| failures > 0) {
         gaps::write(&mut out, report)?;
@@ -177,6 +183,10 @@ fn row(file: &str, outcome: &Outcome, failures: usize) -> Value {
         "tried": all.tried, "held": all.held, "lost_by_template": all.lost_by_template,
         "covered": all.covered(),
         "report": tried.report.as_ref().map(|report| gaps::document(file, report)),
+        "read_wrongly": all.wrong_continuations().map(|wrong| json!({
+            "kind": wrong.kind.to_string(), "thinking": wrong.thinking, "prompt": wrong.prompt, "output": wrong.output,
+            "expected": wrong.expected, "parsed": wrong.parsed,
+        })).collect::<Vec<Value>>(),
         "failures": all.failures.iter().take(failures).map(|f| json!({
             "rendered": f.rendered, "expected": f.expected, "parsed": f.parsed,
         })).collect::<Vec<Value>>(),

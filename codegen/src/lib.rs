@@ -158,6 +158,8 @@ fn info(spec: &FormatSpec) -> ModelInfo {
         source: template.source.clone().into(),
         files: files.map(|file| file.clone().into()).collect(),
         sha256: template.sha256.clone().into(),
+        user_start: spec.turn.user_start.clone().into(),
+        user_end: spec.turn.user_end.clone().into(),
         assistant_start: spec.turn.assistant_start.clone().into(),
         thinking_switch: spec.reasoning.switch.clone().into(),
         preserved_tokens: spec.tokens.preserved.iter().map(|token| token.clone().into()).collect(),

@@ -568,7 +568,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(
         any(feature = "all", feature = "cohereforai_c4ai_command_r7b_12_2024_tool_use")
     )]
-    "536317093ddbcba872a32bad992ebd6aab1a4b61356c4f46b706717751d294c3",
+    "440033f89b80ca7e197bd1385d1cd8177bb30deaa606325ac8294ce573ca9c39",
     #[cfg(any(feature = "all", feature = "cohereforai_c4ai_command_r_plus_tool_use"))]
     "921fb5d435de1f3ef0ccfc14740e65f27c61d3a86121340d3e51f965d32e3423",
     #[cfg(any(feature = "all", feature = "deepseek_ai_deepseek_r1_distill_llama_8b"))]
@@ -584,7 +584,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "deepseek_v4_flash_0731"))]
     "0b0ff6e22cc47d8048b598aae4fa893972f93be2fec2ae3b156c1dc2cd67095b",
     #[cfg(any(feature = "all", feature = "fireworks_ai_llama_3_firefunction_v2"))]
-    "7c4fc9bbc8bf2c9a869f675bb2975a92ec6af95d6689c4c672985b17480c04e7",
+    "1b69d6ca85b7075cbf7ceb8bbc16d5bdf509eef68868ebcae27f55dd003a4367",
     #[cfg(any(feature = "all", feature = "gigachat3_10b_a1_8b"))]
     "735e4c256547a26d94f47165276c3f5f851a6bda707de08245388b46a1f71195",
     #[cfg(any(feature = "all", feature = "glm_4_6"))]
@@ -640,13 +640,13 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
     "eba2c237f94fa58b3399af97ccb788b316ca653434996d347493ecfb36289611",
     #[cfg(any(feature = "all", feature = "mistral_medium_3_5"))]
-    "4777bffbc31cdb2fddbb0b88a6d96f8b5cea883cf4972730b1979197846adb1a",
+    "c87faf892c8def676ec6644b466079c4b01769dfa418d26a08ea0bc8055607d9",
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
-    "72329560c8e9f3283089ba2dcb4d231526cf33b22c750ffca0e0e410c4a7f952",
+    "fb019bdbc1455ce41bde484017f1fa675fa88df2a11af5e2058bb54025bf5864",
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
-    "6341058cd2b556ed91f5efeab1b6f5aeb7461aca373079a37a35b7d4c8413430",
+    "c35fe5eb5c98d0c579a0653345774294ee841e6e9609147cd4cd4b58e05b5733",
     #[cfg(any(feature = "all", feature = "mistralai_mistral_nemo_instruct_2407"))]
-    "e0cd711a14d581cc1b51bff6c0d71c9d18aa06a9751b38b3e1f8421c96df5c97",
+    "d0d53fd0a344e44850597f618b6cd566e531258c80b8585ee4889d06e68f2bac",
     #[cfg(any(feature = "all", feature = "moonshotai_kimi_k2"))]
     "68913452ea8d3c37767af17043ad89fd3f864127c71e090fd5e979c3da032b9c",
     #[cfg(any(feature = "all", feature = "muse_glimmer"))]
@@ -686,7 +686,7 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "unsloth_apriel_1_5"))]
     "7f82f071b4d069d0a4ed9c8be3c6da168c458eee0b4a61b24fcf339c65e77fcb",
     #[cfg(any(feature = "all", feature = "unsloth_mistral_devstral_small_2507"))]
-    "f0a5d8300ab26e1c52d00abb1c145a9dbd91b40cd9321d820e0b34ed40565b9d",
+    "3dd56c366f5c775e1d0c6840ef81b9e1e13571e48d81fd1bfec1d59b309b9e54",
 ];
 
 /// The specs as TOML, with their names.

@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `stream`, `chat_parser`, `adapters` | one push after the other: what the application calls, for one model and for any |
+//! | `entry` | where the output begins, by what the prompt has written of the turn |
 //! | `machine`, `interpreter` | takes steps from state to state: the interface, and the table walk |
 //! | `io`, `actions`, `read_values`, `read_object`, `nested` | what a step can do: read what comes next, act on it |
 //! | `cursor`, `search`, `layout`, `name` | the position in the text, and markers and names in it |
@@ -27,6 +28,7 @@ mod call_builder;
 pub(crate) mod chat_parser;
 mod cursor;
 mod emitter;
+pub(crate) mod entry;
 mod fast_path;
 pub(crate) mod input;
 pub(crate) mod interpreter;

@@ -46,9 +46,9 @@ pub use tools::{Tool, Tools, ToolsError, ToolsProblem, Types};
 /// generated again: with `unjinja codegen`, or with a clean build if a macro or a build script generates it.
 #[doc(hidden)]
 pub mod abi_3 {
+    pub use crate::engine::entry::enter;
     pub use crate::engine::io::Io;
     pub use crate::engine::machine::{Flow, Found, Machine};
-    pub use crate::engine::stream::enter;
     pub use crate::limits::{MAX_HELD, MAX_NAME, MAX_SPACE};
     pub use crate::message::Channel;
     pub use crate::program::*;

@@ -104,12 +104,11 @@ impl Options {
     /// The end of the rendered prompt, from the assistant's turn on: what `add_generation_prompt` adds. It takes precedence over
     /// [`thinking`](Self::thinking). Text after the generation prompt is part of the message.
     ///
-    /// Do not pass a whole prompt. What comes before its last marker of an assistant's turn (`turn.assistant_start` of
-    /// the spec) is left out, but that is not always the right place. If the marker is empty or does not occur, or if
-    /// the prompt begins with it, all of the prompt is taken for a part of the message, unless it ends in a marker of
-    /// reasoning. If a turn continues after the result of a call, so is the call. `unjinja_dynamic::Model::prompt` and
-    /// `unjinja_server::Prepared::render` cut a prompt in the right place; `unjinja_spec::FormatSpec::begun_by` cuts
-    /// one that you rendered with and without `add_generation_prompt`.
+    /// A whole prompt is cut: what comes before its last marker of an assistant's turn is left out (`turn.assistant_start` of the
+    /// spec, or `turn.user_end` where nothing else opens the turn). That is the right place after a user's message. If a turn
+    /// continues after the result of a call, the call may be taken for a part of the message.
+    /// `unjinja_dynamic::Model::prompt` and `unjinja_server::Prepared::render` cut a prompt in the right place;
+    /// `unjinja_spec::FormatSpec::begun_by` cuts one that you rendered with and without `add_generation_prompt`.
     pub fn generation_prompt(mut self, text: impl Into<String>) -> Self {
         self.generation_prompt = Some(text.into());
         self

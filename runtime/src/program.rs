@@ -177,6 +177,10 @@ pub struct ModelInfo {
     pub files: List<Text>,
     /// SHA-256 of the template text, in lower-case hexadecimal digits.
     pub sha256: Text,
+    /// Text before a user message.
+    pub user_start: Text,
+    /// Text after a user message, where nothing else opens the assistant's turn.
+    pub user_end: Text,
     /// Text that opens the assistant's turn.
     pub assistant_start: Text,
     /// The template variable that switches thinking; empty if there is none.
@@ -196,6 +200,8 @@ impl ModelInfo {
             source: text(""),
             files: list(&[]),
             sha256: text(""),
+            user_start: text(""),
+            user_end: text(""),
             assistant_start: text(""),
             thinking_switch: text(""),
             preserved_tokens: list(&[]),

@@ -178,6 +178,10 @@ pub struct TurnMarkers {
     /// Text before a user message.
     #[serde(default)]
     pub user_start: String,
+    /// Text after a user message, where nothing else opens the assistant's turn: the turn begins after it. Empty if
+    /// `assistant_start` or a generation prompt opens the turn.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user_end: String,
     /// Text before an assistant message.
     #[serde(default)]
     pub assistant_start: String,

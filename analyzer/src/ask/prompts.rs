@@ -78,7 +78,7 @@ pub(super) fn encloses_user(prompt: &str, end: &str) -> bool {
 pub(super) fn prompts(probe: &Probe<'_>, style: Style, switches: &[String]) -> Vec<Prompt> {
     let prompt = |switch: Option<(String, bool)>| {
         let extra: Vec<Variable> = switch.iter().map(|(name, on)| (name.clone(), (*on).into())).collect();
-        let [text, tail] = probe.prompt_ends(style, &extra).ok()?;
+        let [text, tail, _] = probe.prompt_ends(style, &extra).ok()?;
         Some(Prompt { switch, text, tail })
     };
     let mut prompts: Vec<Prompt> = prompt(None).into_iter().collect();

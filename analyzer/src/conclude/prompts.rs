@@ -37,6 +37,14 @@ fn prompted_part<'p>(prompt: &'p Prompt, reasoning: &Reasoning) -> &'p str {
     first.map_or(&prompt.text, |at| &prompt.tail[at..])
 }
 
+/// R2: what the template writes after a user message, where neither a start of the turn nor a generation prompt follows it.
+pub(crate) fn user_end(o: &Observed, assistant_start: &str, reasoning: &Reasoning) -> String {
+    let is_opened = |prompt: &Prompt| !assistant_start.trim().is_empty() || !prompt.adds_nothing();
+    let Some(prompt) = o.prompts.first().filter(|prompt| !is_opened(prompt)) else { return String::new() };
+    let part = prompted_part(prompt, reasoning);
+    prompt.tail.strip_suffix(part).unwrap_or(&prompt.tail).to_owned()
+}
+
 /// The first variable whose prompts hold a marker of reasoning. Others switch something else.
 fn switch(o: &Observed, reasoning: &Reasoning) -> String {
     let marks = [reasoning.start.trim(), reasoning.end.trim()];

@@ -210,9 +210,10 @@ fn data(program: &Program, used: &[bool], shared: &Shared) -> TokenStream {
         let (channel, state) = (channel(entry.channel), name(entry.state));
         quote!(Entry { thinking: #thinking, text: text(#text), channel: #channel, state: #state, read: text(#read) })
     });
-    let ModelInfo { name: model, source, files, sha256, assistant_start, thinking_switch, preserved_tokens } =
-        &program.info;
+    let ModelInfo { name: model, source, files, sha256, thinking_switch, preserved_tokens, .. } = &program.info;
+    let ModelInfo { user_start, user_end, assistant_start, .. } = &program.info;
     let (model, source, sha256) = (&**model, &**source, &**sha256);
+    let (user_start, user_end) = (&**user_start, &**user_end);
     let (assistant_start, switch) = (&**assistant_start, &**thinking_switch);
     let files = files.iter().map(|file| &**file);
     let preserved = preserved_tokens.iter().map(|token| &**token);
@@ -239,6 +240,8 @@ fn data(program: &Program, used: &[bool], shared: &Shared) -> TokenStream {
                 source: text(#source),
                 files: list(const { &[#(text(#files)),*] }),
                 sha256: text(#sha256),
+                user_start: text(#user_start),
+                user_end: text(#user_end),
                 assistant_start: text(#assistant_start),
                 thinking_switch: text(#switch),
                 preserved_tokens: list(const { &[#(text(#preserved)),*] }),

@@ -318,6 +318,8 @@ pub static PROGRAM: Program = Program {
         source: text("swiss-ai/Apertus-8B-Instruct-2509"),
         files: list(const { &[text("Apertus-8B-Instruct.jinja")] }),
         sha256: text("dea688e9f24a339a0d2504f6840852adbcedb082373172a0b82ca2c55996768d"),
+        user_start: text("<|assistant_end|><|user_start|>"),
+        user_end: text(""),
         assistant_start: text("<|assistant_start|>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -407,6 +407,8 @@ pub static PROGRAM: Program = Program {
         source: text("ServiceNow-AI/Apriel-1.6-15b-Thinker (corrected copy)"),
         files: list(const { &[text("Apriel-1.6-15b-Thinker-fixed.jinja")] }),
         sha256: text("2f5ce4b3c1e0ab30fc5f204a151aba5ee584615b0aa641afc2d58bcccfe33bdb"),
+        user_start: text("\n<|end|>\n<|begin_user|>\n"),
+        user_end: text(""),
         assistant_start: text("\n<|begin_assistant|>\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

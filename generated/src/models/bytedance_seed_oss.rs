@@ -818,6 +818,8 @@ pub static PROGRAM: Program = Program {
         source: text("ByteDance-Seed/Seed-OSS-36B-Instruct"),
         files: list(const { &[text("ByteDance-Seed-OSS.jinja")] }),
         sha256: text("3f9e0dc4adeb8032287d0129dc75b6298fee8698a52ab41e863dbc89929330d3"),
+        user_start: text("<seed:bos>user\n"),
+        user_end: text(""),
         assistant_start: text("<seed:bos>assistant\n"),
         thinking_switch: text("thinking_budget"),
         preserved_tokens: list(const {

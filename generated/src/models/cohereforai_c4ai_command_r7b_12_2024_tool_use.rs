@@ -489,6 +489,8 @@ pub static PROGRAM: Program = Program {
             &[text("CohereForAI-c4ai-command-r7b-12-2024-tool_use.jinja")]
         }),
         sha256: text("cc60b553279347d83df761f5dc55b4b2fb66bc1fa9a33e219911c13c11552fac"),
+        user_start: text("<|USER_TOKEN|>"),
+        user_end: text("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
         assistant_start: text(""),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

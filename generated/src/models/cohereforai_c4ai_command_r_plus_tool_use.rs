@@ -329,6 +329,8 @@ pub static PROGRAM: Program = Program {
         source: text("CohereForAI/c4ai-command-r-plus (tool_use)"),
         files: list(const { &[text("CohereForAI-c4ai-command-r-plus-tool_use.jinja")] }),
         sha256: text("bf9e9ee8c0f2297c6ff60af5fab357d7b34bc4375884ed16ab6aa90597d7eb7d"),
+        user_start: text("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
+        user_end: text(""),
         assistant_start: text("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -625,6 +625,8 @@ pub static PROGRAM: Program = Program {
         source: text("deepseek-ai/DeepSeek-R1-Distill-Llama-8B"),
         files: list(const { &[text("deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja")] }),
         sha256: text("dd2675619a64a449cdcdd2b93e605a0a50764cee41e344f244752bc93643936c"),
+        user_start: text("<｜User｜>"),
+        user_end: text(""),
         assistant_start: text("<｜Assistant｜>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

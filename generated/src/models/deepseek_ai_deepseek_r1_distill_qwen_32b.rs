@@ -625,6 +625,8 @@ pub static PROGRAM: Program = Program {
         source: text("deepseek-ai/DeepSeek-R1-Distill-Qwen-32B"),
         files: list(const { &[text("deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja")] }),
         sha256: text("bbe594884b44d740667ee65a70bc8d333a565eab3d63ea59f291ea73ada84ba6"),
+        user_start: text("<｜User｜>"),
+        user_end: text(""),
         assistant_start: text("<｜Assistant｜>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -660,6 +660,8 @@ pub static PROGRAM: Program = Program {
         source: text("deepseek-ai/DeepSeek-V3.1"),
         files: list(const { &[text("deepseek-ai-DeepSeek-V3.1.jinja")] }),
         sha256: text("d9f5f351b276cf9e81d009db08830db7d38e94927aecd09a7beb43e2aafee94e"),
+        user_start: text("<｜User｜>"),
+        user_end: text(""),
         assistant_start: text("<｜Assistant｜>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -940,6 +940,8 @@ pub static PROGRAM: Program = Program {
         source: text("deepseek-ai/DeepSeek-V3.2 (community template)"),
         files: list(const { &[text("deepseek-ai-DeepSeek-V3.2.jinja")] }),
         sha256: text("8e5a13fcc4bdd4d943311fc59064b805770fdeddfccbd7f1c252cc16e8acaf3d"),
+        user_start: text("<｜User｜>"),
+        user_end: text(""),
         assistant_start: text("<｜Assistant｜>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

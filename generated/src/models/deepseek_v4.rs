@@ -940,6 +940,8 @@ pub static PROGRAM: Program = Program {
         source: text("DeepSeek-V4, as in ikawrakow/ik_llama.cpp"),
         files: list(const { &[text("DeepSeek-V4.jinja")] }),
         sha256: text("c69cd3cf0bd77bcfe962214042af8db1ae6b8b01f4db81f082c83dff925775d7"),
+        user_start: text("<｜User｜>"),
+        user_end: text(""),
         assistant_start: text("<｜Assistant｜>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

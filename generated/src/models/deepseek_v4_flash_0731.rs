@@ -939,6 +939,8 @@ pub static PROGRAM: Program = Program {
         source: text("DeepSeek-V4-Flash-0731, as in unslothai/llama.cpp"),
         files: list(const { &[text("DeepSeek-V4-Flash-0731.jinja")] }),
         sha256: text("aec3d906bce80d43a9e6e89922c04e8e752c05f71f10040ba3f61b746ebacd6d"),
+        user_start: text("<｜User｜>"),
+        user_end: text(""),
         assistant_start: text("<｜Assistant｜>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -238,6 +238,8 @@ pub static PROGRAM: Program = Program {
         source: text("fireworks-ai/llama-3-firefunction-v2"),
         files: list(const { &[text("fireworks-ai-llama-3-firefunction-v2.jinja")] }),
         sha256: text("fcb749f5c5d6bbc4240db4e86af5dfcefe9c7e85355235d0f304ab4319ba6b51"),
+        user_start: text("<|start_header_id|>user<|end_header_id|>\n\n"),
+        user_end: text("<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"),
         assistant_start: text(""),
         thinking_switch: text(""),
         preserved_tokens: list(const { &[text("<|eot_id|>")] }),

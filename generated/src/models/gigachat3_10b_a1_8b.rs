@@ -263,6 +263,8 @@ pub static PROGRAM: Program = Program {
         source: text("ai-sage/GigaChat3-10B-A1.8B"),
         files: list(const { &[text("GigaChat3-10B-A1.8B.jinja")] }),
         sha256: text("bbbf2de800b645dfe032b1d85e1d6479d78fd82d38d4af0d8d5bb2dacacd20d6"),
+        user_start: text("user<|role_sep|>\n"),
+        user_end: text(""),
         assistant_start: text("assistant<|role_sep|>\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -658,6 +658,8 @@ pub static PROGRAM: Program = Program {
         source: text("zai-org/GLM-4.6"),
         files: list(const { &[text("GLM-4.6.jinja")] }),
         sha256: text("8804f445c761b9f259e3c1126a579d481a22ca09b2a3d32bcc4eb91bc36e0301"),
+        user_start: text("<|user|>\n"),
+        user_end: text(""),
         assistant_start: text("<|assistant|>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

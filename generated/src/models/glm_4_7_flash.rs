@@ -645,6 +645,8 @@ pub static PROGRAM: Program = Program {
         source: text("zai-org/GLM-4.7-Flash"),
         files: list(const { &[text("GLM-4.7-Flash.jinja")] }),
         sha256: text("d63ad536c3c81880043e22ec7fd08db42b4d8fb7c89c7138bc562bfa25281375"),
+        user_start: text("<|user|>"),
+        user_end: text(""),
         assistant_start: text("<|assistant|>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -655,6 +655,8 @@ pub static PROGRAM: Program = Program {
         source: text("GLM-5.1, as in xorbitsai/inference"),
         files: list(const { &[text("GLM-5.1.jinja")] }),
         sha256: text("03b1bbff20331e54647c68167e8ac7f0b5b7ceb40ead372f44826624a9ad79cd"),
+        user_start: text("<|user|>"),
+        user_end: text(""),
         assistant_start: text("<|assistant|>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

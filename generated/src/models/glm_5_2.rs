@@ -655,6 +655,8 @@ pub static PROGRAM: Program = Program {
         source: text("GLM-5.2, as in xorbitsai/inference"),
         files: list(const { &[text("GLM-5.2.jinja")] }),
         sha256: text("172dc74a35e1752df75ecfb2b2cf9326d2852bb1379868ebeec9571654489679"),
+        user_start: text("<|user|>"),
+        user_end: text(""),
         assistant_start: text("<|assistant|>"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -98,6 +98,8 @@ pub static PROGRAM: Program = Program {
         source: text("google/gemma-2-2b-it"),
         files: list(const { &[text("google-gemma-2-2b-it.jinja")] }),
         sha256: text("ecd6ae513fe103f0eb62e8ab5bfa8d0fe45c1074fa398b089c93a7e70c15cfd6"),
+        user_start: text("<start_of_turn>user\n"),
+        user_end: text(""),
         assistant_start: text("<start_of_turn>model\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -875,6 +875,8 @@ pub static PROGRAM: Program = Program {
         source: text("google/gemma-4-31B-it"),
         files: list(const { &[text("google-gemma-4-31B-it.jinja")] }),
         sha256: text("85a08664d16d8f3be4416c92427b3ac10df1024ac566cc0b4bc3bab409393f98"),
+        user_start: text("<|turn>user\n"),
+        user_end: text(""),
         assistant_start: text("<|turn>model\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

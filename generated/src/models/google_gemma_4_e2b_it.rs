@@ -841,6 +841,8 @@ pub static PROGRAM: Program = Program {
         source: text("google/gemma-4-E2B-it"),
         files: list(const { &[text("google-gemma-4-E2B-it.jinja")] }),
         sha256: text("518c02dace23fd9fb6728692f0ff7ece3c68fbbf6008199b3956739f8dbc72bc"),
+        user_start: text("<|turn>user\n"),
+        user_end: text(""),
         assistant_start: text("<|turn>model\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -482,6 +482,8 @@ pub static PROGRAM: Program = Program {
         source: text("HuggingFaceTB/SmolLM3-3B"),
         files: list(const { &[text("HuggingFaceTB-SmolLM3-3B.jinja")] }),
         sha256: text("19eacf64569032f07644ea92c8e2a87af06ee7008147557302c31e474912ca97"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -904,6 +904,8 @@ pub static PROGRAM: Program = Program {
         source: text("Hy3, as in unslothai/llama.cpp"),
         files: list(const { &[text("Hy3.jinja")] }),
         sha256: text("84437b9746423f042920c15289ac84d4eba7a50a11ebc05e8b414c460f814873"),
+        user_start: text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>"),
+        user_end: text(""),
         assistant_start: text("<｜hy_Assistant:opensource｜>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

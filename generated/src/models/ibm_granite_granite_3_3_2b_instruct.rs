@@ -436,6 +436,8 @@ pub static PROGRAM: Program = Program {
         source: text("ibm-granite/granite-3.3-2b-instruct"),
         files: list(const { &[text("ibm-granite-granite-3.3-2B-Instruct.jinja")] }),
         sha256: text("3c71df5f659987462c882bf9e295b597dc19902467a7312ea382c5896681bc02"),
+        user_start: text("<|start_of_role|>user<|end_of_role|>"),
+        user_end: text(""),
         assistant_start: text("<|start_of_role|>assistant<|end_of_role|>"),
         thinking_switch: text("thinking"),
         preserved_tokens: list(const {

@@ -394,6 +394,8 @@ pub static PROGRAM: Program = Program {
         source: text("ibm-granite/granite-4.0-h-small"),
         files: list(const { &[text("ibm-granite-granite-4.0.jinja")] }),
         sha256: text("9524df67b77a7b25a2dfee898f75b316a157eb9d855b51e32aeac79d7c8a83ce"),
+        user_start: text("<|start_of_role|>user<|end_of_role|>"),
+        user_end: text(""),
         assistant_start: text("<|start_of_role|>assistant<|end_of_role|>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

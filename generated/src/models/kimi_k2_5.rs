@@ -687,6 +687,8 @@ pub static PROGRAM: Program = Program {
         source: text("Kimi-K2.5, as in xorbitsai/inference"),
         files: list(const { &[text("Kimi-K2.5.jinja")] }),
         sha256: text("7c91e4b3578b518bfb388d2e3dc645daf0fbf843656e887db75d12891e0030ff"),
+        user_start: text("<|im_user|>user<|im_middle|>"),
+        user_end: text(""),
         assistant_start: text("<|im_assistant|>assistant<|im_middle|>"),
         thinking_switch: text("thinking"),
         preserved_tokens: list(const {

@@ -605,6 +605,8 @@ pub static PROGRAM: Program = Program {
         source: text("moonshotai/Kimi-K2-Instruct"),
         files: list(const { &[text("Kimi-K2-Instruct.jinja")] }),
         sha256: text("1d396d5b128cdb9b2a4ef73434fa08d31c75604a11daa77bcb4b622d32dddd41"),
+        user_start: text("<|im_user|>user<|im_middle|>"),
+        user_end: text(""),
         assistant_start: text("<|im_assistant|>assistant<|im_middle|>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -680,6 +680,8 @@ pub static PROGRAM: Program = Program {
         source: text("moonshotai/Kimi-K2-Thinking"),
         files: list(const { &[text("Kimi-K2-Thinking.jinja")] }),
         sha256: text("2f6c593d50682612ccc3229f043ecd1bdeb5a32fdfe86ca2158203a61d885817"),
+        user_start: text("<|im_user|>user<|im_middle|>"),
+        user_end: text(""),
         assistant_start: text("<|im_assistant|>assistant<|im_middle|>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -842,6 +842,8 @@ pub static PROGRAM: Program = Program {
         source: text("Kimi-K3, as in llama.cpp"),
         files: list(const { &[text("Kimi-K3.jinja")] }),
         sha256: text("4578103bf225f58d5b7ceb613ccc2ac8fe82b6707b7289211b3d4825e87806b3"),
+        user_start: text("<|open|>message role=\"user\"<|sep|>"),
+        user_end: text(""),
         assistant_start: text("<|open|>message role=\"assistant\"<|sep|>"),
         thinking_switch: text("thinking"),
         preserved_tokens: list(const {

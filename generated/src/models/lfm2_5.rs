@@ -705,6 +705,8 @@ pub static PROGRAM: Program = Program {
         source: text("LFM2.5, as in openvinotoolkit/model_server"),
         files: list(const { &[text("LFM2.5.jinja")] }),
         sha256: text("31c78d7ba8dcbb280485fff21ff5bac72fe0c1dc996e49ce9926d2e8540a5a2d"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

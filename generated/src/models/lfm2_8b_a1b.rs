@@ -670,6 +670,8 @@ pub static PROGRAM: Program = Program {
         source: text("LiquidAI/LFM2-8B-A1B"),
         files: list(const { &[text("LFM2-8B-A1B.jinja")] }),
         sha256: text("2294f49b51a0b9a1b0194add3f124237b5bd986599f43180eec49bba4de01365"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

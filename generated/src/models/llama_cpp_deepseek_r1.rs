@@ -625,6 +625,8 @@ pub static PROGRAM: Program = Program {
         source: text("deepseek-ai/DeepSeek-R1 (llama.cpp variant)"),
         files: list(const { &[text("llama-cpp-deepseek-r1.jinja")] }),
         sha256: text("0d11fd8d7cf3f212733d73dfe09ead89a14a18816661dc30ea1fb3147428fba1"),
+        user_start: text("<｜User｜>"),
+        user_end: text(""),
         assistant_start: text("<｜Assistant｜>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

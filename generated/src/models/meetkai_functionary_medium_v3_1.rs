@@ -421,6 +421,8 @@ pub static PROGRAM: Program = Program {
         source: text("meetkai/functionary-medium-v3.1"),
         files: list(const { &[text("meetkai-functionary-medium-v3.1.jinja")] }),
         sha256: text("2fc9dbfaea552f864b4b8cdf9d17401e9a49cbda199498531f137eb0ec5ae1d8"),
+        user_start: text("<|start_header_id|>user<|end_header_id|>\n\n"),
+        user_end: text(""),
         assistant_start: text("<|start_header_id|>assistant<|end_header_id|>\n\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -223,6 +223,8 @@ pub static PROGRAM: Program = Program {
         source: text("meetkai/functionary-medium-v3.2"),
         files: list(const { &[text("meetkai-functionary-medium-v3.2.jinja")] }),
         sha256: text("5c7c96c27cfecf3418411d1ebd0d11d691ab6bd2155bb38dacc62250fe47c3c8"),
+        user_start: text("<|start_header_id|>user<|end_header_id|>\n\n"),
+        user_end: text(""),
         assistant_start: text("<|start_header_id|>assistant<|end_header_id|>\n\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -381,6 +381,8 @@ pub static PROGRAM: Program = Program {
             ]
         }),
         sha256: text("e10ca381b1ccc5cf9db52e371f3b6651576caee0a630b452e2816b2d404d4b65"),
+        user_start: text("<|start_header_id|>user<|end_header_id|>\n\n"),
+        user_end: text(""),
         assistant_start: text("<|start_header_id|>assistant<|end_header_id|>\n\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

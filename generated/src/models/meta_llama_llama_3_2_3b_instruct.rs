@@ -305,6 +305,8 @@ pub static PROGRAM: Program = Program {
         source: text("meta-llama/Llama-3.2-3B-Instruct"),
         files: list(const { &[text("meta-llama-Llama-3.2-3B-Instruct.jinja")] }),
         sha256: text("5816fce10444e03c2e9ee1ef8a4a1ea61ae7e69e438613f3b17b69d0426223a4"),
+        user_start: text("<|start_header_id|>user<|end_header_id|>\n\n"),
+        user_end: text(""),
         assistant_start: text("<|start_header_id|>assistant<|end_header_id|>\n\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

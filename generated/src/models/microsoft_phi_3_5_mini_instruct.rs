@@ -111,6 +111,8 @@ pub static PROGRAM: Program = Program {
         source: text("microsoft/Phi-3.5-mini-instruct"),
         files: list(const { &[text("microsoft-Phi-3.5-mini-instruct.jinja")] }),
         sha256: text("78d976a442bcde2f0be15aafbb8e3050e1104f86732266f68403251b89982a90"),
+        user_start: text("<|user|>\n"),
+        user_end: text(""),
         assistant_start: text("<|assistant|>\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const { &[text("<|assistant|>"), text("<|end|>")] }),

@@ -879,6 +879,8 @@ pub static PROGRAM: Program = Program {
         source: text("XiaomiMiMo/MiMo-V2.5-Pro"),
         files: list(const { &[text("MiMo-V2.5-Pro.jinja")] }),
         sha256: text("bafea0fe0bd53ef1156649859ca6eeec812ef1d95a62d08323841f2431067cc2"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

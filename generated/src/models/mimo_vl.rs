@@ -408,6 +408,8 @@ pub static PROGRAM: Program = Program {
         source: text("XiaomiMiMo/MiMo-VL-7B-RL"),
         files: list(const { &[text("MiMo-VL.jinja")] }),
         sha256: text("10490379c20af484107413cc5fd93f6e587d0cb4364a183a89ab68849406b80d"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

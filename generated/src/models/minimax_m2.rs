@@ -766,6 +766,8 @@ pub static PROGRAM: Program = Program {
         source: text("MiniMaxAI/MiniMax-M2"),
         files: list(const { &[text("MiniMax-M2.jinja")] }),
         sha256: text("967ff7e387676f4b4340585da0585416532f1e6c5ee3f1ede64b2c21ef7ea001"),
+        user_start: text("]~b]user\n"),
+        user_end: text(""),
         assistant_start: text("]~b]ai\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

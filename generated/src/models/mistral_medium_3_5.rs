@@ -363,6 +363,8 @@ pub static PROGRAM: Program = Program {
         ),
         files: list(const { &[text("Mistral-Medium-3.5.jinja")] }),
         sha256: text("07ef40663bd181457c9c2a823296c83b33dc4f09e5d5f11478c219f7fb4f5633"),
+        user_start: text("[INST]"),
+        user_end: text("[/INST]"),
         assistant_start: text(""),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -226,6 +226,8 @@ pub static PROGRAM: Program = Program {
         ),
         files: list(const { &[text("Mistral-Small-3.2-24B-Instruct-2506.jinja")] }),
         sha256: text("5b8f31f11198696548d544dbe424a3c1ef244d00a475f4e1bffb351fda085608"),
+        user_start: text("[INST]"),
+        user_end: text("[/INST]"),
         assistant_start: text(""),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -325,6 +325,8 @@ pub static PROGRAM: Program = Program {
         source: text("mistralai/Ministral-3-14B-Reasoning-2512"),
         files: list(const { &[text("mistralai-Ministral-3-14B-Reasoning-2512.jinja")] }),
         sha256: text("39f03c383413f531fd302c06c7e982ad98c83f0657a8339ae25478ccb81fdcda"),
+        user_start: text("[INST]"),
+        user_end: text("[/INST]"),
         assistant_start: text(""),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -187,6 +187,8 @@ pub static PROGRAM: Program = Program {
         source: text("mistralai/Mistral-Nemo-Instruct-2407"),
         files: list(const { &[text("mistralai-Mistral-Nemo-Instruct-2407.jinja")] }),
         sha256: text("e4676cb56dffea7782fd3e2b577cfaf1e123537e6ef49b3ec7caa6c095c62272"),
+        user_start: text("[INST]"),
+        user_end: text("[/INST]"),
         assistant_start: text(""),
         thinking_switch: text(""),
         preserved_tokens: list(const { &[text("[TOOL_CALLS]")] }),

@@ -680,6 +680,8 @@ pub static PROGRAM: Program = Program {
         source: text("moonshotai/Kimi-K2-Instruct (earlier revision)"),
         files: list(const { &[text("moonshotai-Kimi-K2.jinja")] }),
         sha256: text("9fcc72b7c248a72020c81f70bb652f3094d18a750c93ca35dfcb3cf5fe23ff53"),
+        user_start: text("<|im_user|>user<|im_middle|>"),
+        user_end: text(""),
         assistant_start: text("<|im_assistant|>assistant<|im_middle|>"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -624,6 +624,8 @@ pub static PROGRAM: Program = Program {
         source: text("Muse Glimmer, as in vLLM 0.33"),
         files: list(const { &[text("Muse-Glimmer.jinja")] }),
         sha256: text("a3e32125a1642d0fd77ef480a6dde2ef42f1ad10e4604e44b6ff8bc2dede53f5"),
+        user_start: text("<|start|>user<|message|>"),
+        user_end: text(""),
         assistant_start: text("<|start|>assistant"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -413,6 +413,8 @@ pub static PROGRAM: Program = Program {
             ]
         }),
         sha256: text("7ce09d55d3690e06c70b5c07228cc7e8c99c43a23cdc027762be4011efcdea6c"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -941,6 +941,8 @@ pub static PROGRAM: Program = Program {
         source: text("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"),
         files: list(const { &[text("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16.jinja")] }),
         sha256: text("ab7813c3abdd9cb655905a410728b26c7884eca45ddfab8d9f931553485a7862"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

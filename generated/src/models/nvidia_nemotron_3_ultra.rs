@@ -941,6 +941,8 @@ pub static PROGRAM: Program = Program {
         source: text("Nemotron 3 Ultra, as in huggingface/trl"),
         files: list(const { &[text("NVIDIA-Nemotron-3-Ultra.jinja")] }),
         sha256: text("82753bef5cedc4932c1ed509b5c9a12be680fd86d1adb65bc3f7398d11c8eebc"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -400,6 +400,8 @@ pub static PROGRAM: Program = Program {
         source: text("nvidia/NVIDIA-Nemotron-Nano-9B-v2"),
         files: list(const { &[text("NVIDIA-Nemotron-Nano-v2.jinja")] }),
         sha256: text("52ae8e50fa083e63a0a5726eeffc85502089b82064aceb1bddf0366f7317b3f8"),
+        user_start: text("<SPECIAL_11>User\n"),
+        user_end: text(""),
         assistant_start: text("<SPECIAL_11>Assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -521,6 +521,8 @@ pub static PROGRAM: Program = Program {
         source: text("allenai/olmo-3.2-tokenizer-think-release"),
         files: list(const { &[text("Olmo-3.2-Think.jinja")] }),
         sha256: text("cb8e28cd222e4a83ef6361b3c444260a44c49d88919e249bd4b173ed7b39432b"),
+        user_start: text("<|im_end|>\n<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -872,6 +872,8 @@ pub static PROGRAM: Program = Program {
         source: text("openai/gpt-oss-120b"),
         files: list(const { &[text("openai-gpt-oss-120b.jinja")] }),
         sha256: text("a4c9919cbbd4acdd51ccffe22da049264b1b73e59055fa58811a99efbd7c8146"),
+        user_start: text("<|end|><|start|>user<|message|>"),
+        user_end: text(""),
         assistant_start: text("<|start|>assistant"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -955,6 +955,8 @@ pub static PROGRAM: Program = Program {
         source: text("Qwen/Qwen3.5-4B"),
         files: list(const { &[text("Qwen3.5-4B.jinja")] }),
         sha256: text("a4aee8afcf2e0711942cf848899be66016f8d14a889ff9ede07bca099c28f715"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -955,6 +955,8 @@ pub static PROGRAM: Program = Program {
         source: text("Qwen3.8, as in xorbitsai/inference"),
         files: list(const { &[text("Qwen3.8.jinja")] }),
         sha256: text("c3cf9e34abf4f9e36c2d72165aa9c132d3e2a725b6c2586aaa3a8af9d7a81041"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

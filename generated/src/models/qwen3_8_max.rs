@@ -941,6 +941,8 @@ pub static PROGRAM: Program = Program {
         source: text("Qwen3.8-Max, as in xorbitsai/inference"),
         files: list(const { &[text("Qwen3.8-Max.jinja")] }),
         sha256: text("40ce34a5bcbc0231462740761215bc31a83882a8b3a4b6aa1c6e869b95945e4e"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

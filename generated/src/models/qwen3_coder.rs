@@ -840,6 +840,8 @@ pub static PROGRAM: Program = Program {
         source: text("Qwen/Qwen3-Coder-30B-A3B-Instruct"),
         files: list(const { &[text("Qwen3-Coder.jinja")] }),
         sha256: text("d287fb2edf144207f868ae1b282755dc19db2a3f1c5b3a3d57e9e5abffa98392"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

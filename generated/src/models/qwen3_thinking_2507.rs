@@ -482,6 +482,8 @@ pub static PROGRAM: Program = Program {
         source: text("Qwen3-Thinking-2507, as in radixark/miles"),
         files: list(const { &[text("Qwen3-Thinking-2507.jinja")] }),
         sha256: text("456c8025860fb3bc14a37ae01e563399e6f468f48e306c5b0ad83ff28eb0b7d7"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -408,6 +408,8 @@ pub static PROGRAM: Program = Program {
         source: text("Qwen/Qwen2.5-7B-Instruct"),
         files: list(const { &[text("Qwen-Qwen2.5-7B-Instruct.jinja")] }),
         sha256: text("cd8e9439f0570856fd70470bf8889ebd8b5d1107207f67a5efb46e342330527f"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

@@ -482,6 +482,8 @@ pub static PROGRAM: Program = Program {
         source: text("Qwen/Qwen3-0.6B"),
         files: list(const { &[text("Qwen-Qwen3-0.6B.jinja")] }),
         sha256: text("87a2728cb8dc9fe424d624542f6060ec05a1d285ebbec578bb078900e33396b5"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

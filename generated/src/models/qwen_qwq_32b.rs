@@ -482,6 +482,8 @@ pub static PROGRAM: Program = Program {
         source: text("Qwen/QwQ-32B"),
         files: list(const { &[text("Qwen-QwQ-32B.jinja")] }),
         sha256: text("5ed15374ce53e19a7798710736a2c9fe41c79f7385e8421a2080d6575a80ef1b"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text("enable_thinking"),
         preserved_tokens: list(const {

@@ -941,6 +941,8 @@ pub static PROGRAM: Program = Program {
         source: text("stepfun-ai/Step-3.5-Flash"),
         files: list(const { &[text("StepFun3.5-Flash.jinja")] }),
         sha256: text("b18b99dff7261214c43e0402cba9f573e3240be6f9bb7ccaa54bb8df97e49dca"),
+        user_start: text("<|im_start|>user\n"),
+        user_end: text(""),
         assistant_start: text("<|im_start|>assistant\n"),
         thinking_switch: text(""),
         preserved_tokens: list(const {

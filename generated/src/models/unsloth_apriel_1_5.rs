@@ -456,6 +456,8 @@ pub static PROGRAM: Program = Program {
         source: text("ServiceNow-AI/Apriel-1.5-15b-Thinker (unsloth copy)"),
         files: list(const { &[text("unsloth-Apriel-1.5.jinja")] }),
         sha256: text("fae87682d3551b1cd3191fc92c5372c230e6e90115a98f049e35218cf4e13d8f"),
+        user_start: text("<|user|>\n"),
+        user_end: text(""),
         assistant_start: text("<|assistant|>\n"),
         thinking_switch: text("add_thoughts"),
         preserved_tokens: list(const {

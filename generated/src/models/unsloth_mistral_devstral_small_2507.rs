@@ -213,6 +213,8 @@ pub static PROGRAM: Program = Program {
         source: text("mistralai/Devstral-Small-2507 (unsloth copy)"),
         files: list(const { &[text("unsloth-mistral-Devstral-Small-2507.jinja")] }),
         sha256: text("039a4710e2aabaa79e85a233fa3daa4fbc030a4a8dc218cb7f34fb0c4b8c13b1"),
+        user_start: text("[INST]"),
+        user_end: text("[/INST]"),
         assistant_start: text(""),
         thinking_switch: text(""),
         preserved_tokens: list(const { &[text("[ARGS]"), text("[TOOL_CALLS]")] }),

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::entry::enter;
 use super::fast_path::Target;
 use super::input::{Chunk, Input, Token};
 use super::io::Io;
@@ -14,7 +15,7 @@ use super::special_tokens::SpecialTokens;
 use super::token_counts::TokenCounts;
 use crate::message::{BorrowedMessage, Channel, Event, Message};
 use crate::options::{Hold, Options};
-use crate::program::{Action, Entry, Hole, Marker, Origin, Program, State, StateId, Transition, is_special_token};
+use crate::program::{Hole, StateId};
 
 /// A parser in the middle of a turn.
 ///
@@ -395,106 +396,6 @@ impl Run {
         }
         settled
     }
-}
-
-/// Where the model's output begins, and the text of the prompt that is already part of the message.
-pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e Entry>, &'o str) {
-    let (entries, assistant_start) = (&*program.entries, &*program.info.assistant_start);
-    let Some(prompt) = options.generation_prompt.as_deref() else {
-        let wanted = entries.iter().find(|e| e.thinking == options.thinking);
-        let wanted = wanted.or_else(|| entries.iter().find(|e| e.thinking.is_none()));
-        return (wanted.or(entries.first()), "");
-    };
-    // The assistant's turn begins at the last marker that opens one. A turn of several messages begins with such a
-    // marker and is taken whole.
-    let turn = match last_of(prompt, assistant_start) {
-        _ if prompt.starts_with(assistant_start) => prompt,
-        Some(at) => prompt.get(at..).unwrap_or(prompt),
-        None => prompt,
-    };
-    let longest = entries.iter().filter(|e| turn.starts_with(&*e.text)).max_by_key(|e| e.text.len());
-    let is_unknown = match assistant_start {
-        "" => !turn.is_empty() && longest.is_none_or(|entry| entry.text.is_empty()),
-        start => !turn.contains(start),
-    };
-    if is_unknown && let Some(entered) = enter_unknown(program, prompt) {
-        return entered;
-    }
-    let turn = if is_unknown && assistant_start.trim().is_empty() { after_foreign_tokens(program, turn) } else { turn };
-    match longest {
-        Some(entry) if !(entry.text == assistant_start && entry.channel == Channel::Reasoning) => {
-            (Some(entry), &turn[entry.text.len()..])
-        }
-        Some(entry) if turn == entry.text => (Some(entry), ""),
-        _ => {
-            let rest = turn.strip_prefix(assistant_start).unwrap_or(turn);
-            // Another prompt than the template writes: it closes reasoning that it does not open.
-            let closes = cores(program, Action::CloseReasoning).any(|core| rest.trim() == core);
-            let closed = enter_unknown(program, prompt).filter(|_| closes);
-            closed.unwrap_or((None, rest))
-        }
-    }
-}
-
-/// The same for a prompt that does not open the turn as the spec says. If it ends with a marker that opens or closes
-/// reasoning, that says where the output begins.
-fn enter_unknown<'e, 'o>(program: &'e Program, prompt: &'o str) -> Option<(Option<&'e Entry>, &'o str)> {
-    let end = prompt.trim_end();
-    let cores = |action| cores(program, action);
-    let last = |text: &str, action: Action| cores(action).find(|core| text.ends_with(core)).map(str::len);
-    if let Some(opener) = last(end, Action::OpenReasoning) {
-        return Some((None, &prompt[end.len() - opener..]));
-    }
-    let before = end[..end.len() - last(end, Action::CloseReasoning)?].trim_end();
-    // A prompt that holds the reasoning itself is a part of the message, if it is known to begin with the turn.
-    let holds = || cores(Action::OpenReasoning).any(|opener| before.contains(opener) && !before.ends_with(opener));
-    if program.info.assistant_start.is_empty() && holds() {
-        return None;
-    }
-    Some((program.entries.iter().find(|entry| entry.channel == Channel::Content && entry.read.is_empty()), ""))
-}
-
-/// The markers with which a template does this.
-fn cores(program: &Program, action: Action) -> impl Iterator<Item = &str> {
-    let arrows = program.states.iter().flat_map(State::arrows);
-    let does = arrows.filter(move |(_, step)| step.origin == Origin::Canonical && step.does(&action));
-    does.map(|(marker, _)| &*marker.core).filter(|core| !core.is_empty())
-}
-
-/// Bytes of a special token, at most.
-const LONGEST_TOKEN: usize = 96;
-
-/// The part of a prompt that may belong to the message: what follows the last special token that is no marker of the format,
-/// unless that is the name of a role on a line of its own. Such a token ends the message before, or opens the turn.
-fn after_foreign_tokens<'o>(program: &Program, prompt: &'o str) -> &'o str {
-    let is_marker = |token: &str| {
-        let mut arrows = program.states.iter().flat_map(State::arrows);
-        let reads = |(marker, step): (&Marker, &Transition)| {
-            step.origin == Origin::Canonical && !marker.confirm.is_end() && marker.core.contains(token)
-        };
-        arrows.any(reads)
-    };
-    let mut rest = prompt;
-    for (at, open) in prompt.match_indices(['<', '[']) {
-        let close = if open == "<" { b'>' } else { b']' };
-        let Some(length) = prompt[at..].bytes().take(LONGEST_TOKEN).position(|byte| byte == close) else { continue };
-        let token = &prompt[at..=at + length];
-        if is_special_token(token.as_bytes()) && !is_marker(token) {
-            rest = &prompt[at + token.len()..];
-        }
-    }
-    // White space after such a token belongs to the prompt, too.
-    let role = rest.trim();
-    let is_role = role.is_empty() || rest.ends_with('\n') && role.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if rest.len() < prompt.len() && is_role { "" } else { rest }
-}
-
-/// The offset of the last occurrence of a text in another. Prompts have their last turn near their end, so a simple search
-/// backwards is fast; a better one would be linked for this alone.
-fn last_of(text: &str, part: &str) -> Option<usize> {
-    let (text, part) = (text.as_bytes(), part.as_bytes());
-    let first = *part.first()?;
-    (0..text.len()).rev().find(|&at| text[at] == first && text[at..].starts_with(part))
 }
 
 /// Parses a whole output. Bytes that are not UTF-8 become U+FFFD, with a diagnostic.
