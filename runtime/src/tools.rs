@@ -228,6 +228,11 @@ impl Tools {
         self.inner.arguments.get(tool).is_none_or(|arguments| arguments.may_have(argument))
     }
 
+    /// Whether the schema of the tool at a position names an argument that begins with this text.
+    pub(crate) fn begins_argument(&self, tool: usize, text: &[u8]) -> bool {
+        self.inner.arguments.get(tool).is_some_and(|arguments| arguments.begins(text))
+    }
+
     /// Whether the schema of the tool of this name names an argument.
     pub(crate) fn declares(&self, tool: &str, argument: &str) -> bool {
         let arguments = self.position(tool).and_then(|tool| self.inner.arguments.get(tool));

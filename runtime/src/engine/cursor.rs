@@ -9,7 +9,7 @@ use super::name::NameProgress;
 use super::next_name::Names;
 use super::search::{Candidate, Searcher};
 use crate::inline_string::InlineString;
-use crate::limits::MAX_SPACE;
+use crate::limits::{MAX_NAME, MAX_SPACE};
 use crate::program::{Marker, Markers};
 
 /// What a primitive of [`Io`](crate::abi_3::Io) found in the text.
@@ -230,7 +230,12 @@ impl Cursor {
 
     /// Takes a name up to one of `markers`, and the marker; [`Found::Other`] if the text cannot be a name. The name is kept in
     /// `capture`; it is also returned if it is known to be UTF-8.
-    pub(super) fn name<'t>(&mut self, input: &Input<'t>, markers: &Markers) -> (Found, Option<&'t str>) {
+    pub(super) fn name<'t>(
+        &mut self,
+        input: &Input<'t>,
+        markers: &Markers,
+        names: Names<'_>,
+    ) -> (Found, Option<&'t str>) {
         let start = self.pos;
         loop {
             let at = start + self.name.read();
@@ -250,6 +255,10 @@ impl Cursor {
                 }
             }
             if let Some(mismatch) = self.name.take(byte) {
+                if self.name.read() < MAX_NAME && names.begins_argument(&input.bytes[start..=at]) {
+                    self.name.accept();
+                    continue;
+                }
                 let mismatch = start + mismatch;
                 // If the text came in pieces, bytes that are not UTF-8 would have shown at the end of theirs.
                 let invalid = input.invalid_utf8(start, at).unwrap_or(mismatch);

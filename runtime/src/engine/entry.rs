@@ -38,7 +38,7 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
         "" => !turn.is_empty() && (has_user() || longest.is_none_or(|entry| entry.text.trim().is_empty())),
         start => !turn.contains(start),
     };
-    let ends_turn = |text: &str| program.stops().iter().any(|stop| text.contains(stop));
+    let ends_turn = |text: &str| !text.is_empty() && program.stops().iter().any(|stop| text.contains(stop));
     if is_unknown {
         let ends = |entry: &&Entry| !entry.text.trim().is_empty() && prompt.ends_with(entry.text.trim_start());
         let ending = entries.iter().filter(ends).max_by_key(|entry| entry.text.len()).map(|entry| (Some(entry), ""));

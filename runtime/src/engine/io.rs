@@ -141,7 +141,9 @@ impl<'a> Io<'a> {
         if !self.skip_layout() {
             return Found::Wait;
         }
-        let (found, captured) = self.memory.cursor.name(&self.input, markers);
+        let tool = self.memory.calls.open.as_ref().and_then(|call| call.tool);
+        let names = Names::of(&self.options.tools, tool);
+        let (found, captured) = self.memory.cursor.name(&self.input, markers, names);
         if let Found::Marker(_) = found {
             self.captured = captured;
         }

@@ -1,5 +1,5 @@
-//! Recognises names of functions and arguments, and ids: short text without white space inside. Text is held no longer than
-//! it can still be a name.
+//! Recognises names of functions and arguments, and ids: short text without white space inside, unless a tool names an
+//! argument so. Text is held no longer than it can still be a name.
 
 use crate::limits::MAX_NAME;
 
@@ -40,5 +40,11 @@ impl NameProgress {
         }
         self.read += 1;
         (self.read > MAX_NAME).then_some(MAX_NAME)
+    }
+
+    /// The byte that does not fit belongs to the name of an argument all the same.
+    pub(super) fn accept(&mut self) {
+        (self.begun, self.end) = (true, None);
+        self.read += 1;
     }
 }

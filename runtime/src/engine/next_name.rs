@@ -26,6 +26,13 @@ impl<'a> Names<'a> {
         Self { tools: Some(tools), tool }
     }
 
+    /// Whether the open call's tool names an argument that begins with this text and goes on, or ends with it.
+    pub(super) fn begins_argument(self, text: &[u8]) -> bool {
+        let (Some(tools), Some(tool)) = (self.tools, self.tool) else { return false };
+        let text = text.trim_ascii_start();
+        !text.is_empty() && tools.begins_argument(tool, text)
+    }
+
     fn has(self, kind: NameKind, name: &[u8]) -> bool {
         let (Some(tools), Ok(name)) = (self.tools, std::str::from_utf8(name)) else { return self.tools.is_none() };
         match kind {
@@ -110,7 +117,10 @@ impl NameProbe {
                     self.from = self.read;
                     (false, ProbeStage::Name)
                 }
-                ProbeStage::Name if ByteSet::NAME.has(byte) => {
+                ProbeStage::Name
+                    if ByteSet::NAME.has(byte)
+                        || next.kind == NameKind::Argument && names.begins_argument(&after[self.from..=self.read]) =>
+                {
                     if self.read - self.from >= MAX_NAME {
                         return Some(false);
                     }

@@ -68,6 +68,12 @@ impl Arguments {
         self.find(argument).is_ok()
     }
 
+    /// Whether the schema names an argument that begins with this text.
+    pub(crate) fn begins(&self, text: &[u8]) -> bool {
+        let (Ok(at) | Err(at)) = self.named.binary_search_by(|(name, _)| name.as_bytes().cmp(text));
+        self.named.get(at).is_some_and(|(name, _)| name.as_bytes().starts_with(text))
+    }
+
     /// Whether the schema has a place for an argument: names it, says what others are, or names none at all.
     pub(crate) fn has_place_for(&self, argument: &str) -> bool {
         self.may_have(argument) || self.others != Types::UNKNOWN

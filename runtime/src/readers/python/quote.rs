@@ -18,7 +18,10 @@ pub(super) fn ends_string(rest: &[u8], broken: bool) -> Option<bool> {
         }
         b',' => {
             let next = behind_blanks(&text[1..])?;
-            is_name(next).map(|name| name || !is_text(next[0]))
+            match is_name(next)? {
+                false if is_text(next[0]) => is_name_of_words(next),
+                _ => Some(true),
+            }
         }
         byte if broken => Some(byte == b'<'),
         byte if is_text(byte) => is_name(text),
@@ -52,6 +55,24 @@ pub(super) fn is_name(text: &[u8]) -> Option<bool> {
     }
 }
 
+/// Whether these words are the name of an argument. Words of a sentence look alike, so a literal must follow.
+fn is_name_of_words(text: &[u8]) -> Option<bool> {
+    let ends = |byte: &u8| b"\"'=:,()[]{}<>.;?!\r\n".contains(byte);
+    let Some(end) = text.iter().take(FAR).position(ends) else { return (text.len() >= FAR).then_some(false) };
+    if !matches!(text[end], b'=' | b':') {
+        return Some(false);
+    }
+    let value = behind_blanks(&text[end + 1..])?;
+    let words = ["True", "False", "None", "true", "false", "null"];
+    let is_whole = |word: &&str| value.starts_with(word.as_bytes());
+    let is_begun = |word: &&str| word.as_bytes().starts_with(value);
+    match value[0] {
+        b'"' | b'\'' | b'-' | b'[' | b'{' | b'0'..=b'9' => Some(true),
+        _ if words.iter().any(is_whole) => Some(true),
+        _ => (!words.iter().any(is_begun)).then_some(false),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::ends_string;
@@ -73,10 +94,24 @@ mod tests {
             "; b",
             ", a/b.c=1",
             ",$x = 1",
+            ", max results=5",
+            ", the last day: \"x\"",
+            ", is it so=None",
         ] {
             assert_eq!(ends_string(rest.as_bytes(), false), Some(true), "{rest:?}");
         }
-        for rest in ["hi\"", " hi there", ", hi there", "\"", "+ 1", ", \"b\"", ". x", ", b("] {
+        for rest in [
+            "hi\"",
+            " hi there",
+            ", hi there.",
+            ", press a=b",
+            ", press a = now",
+            "\"",
+            "+ 1",
+            ", \"b\"",
+            ". x",
+            ", b(",
+        ] {
             assert_eq!(ends_string(rest.as_bytes(), false), Some(false), "{rest:?}");
         }
     }
@@ -93,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_quote_waits_for_what_it_takes_to_tell() {
-        for rest in ["", " ", ",", ", ", ", b", ", b ", " b"] {
+        for rest in ["", " ", ",", ", ", ", b", ", b ", " b", ", hi there", ", a b=", ", a b=Tru"] {
             assert_eq!(ends_string(rest.as_bytes(), false), None, "{rest:?}");
         }
         assert_eq!(ends_string(b")", true), None);
