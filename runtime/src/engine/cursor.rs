@@ -65,8 +65,8 @@ const LEAST_OF_MARKER: usize = 4;
 
 /// The markers whose beginning this is, if it is more than that of any tag.
 fn cut_markers<'m>(rest: &'m [u8], markers: &'m Markers) -> impl Iterator<Item = &'m Marker> {
-    let characters = rest.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).count();
-    let begins_tag = characters >= LEAST_OF_MARKER && matches!(rest[0], b'<' | b'[' | b']');
+    let characters = || rest.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).take(LEAST_OF_MARKER).count();
+    let begins_tag = matches!(rest.first(), Some(b'<' | b'[' | b']')) && characters() == LEAST_OF_MARKER;
     let is_cut = move |marker: &&Marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest);
     markers.list().iter().filter(move |_| begins_tag).filter(is_cut)
 }

@@ -23,9 +23,8 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
     let (user_start, turn_start) = (program.info.user_start.trim(), last_of(prompt, start));
     let has_user = || !user_start.is_empty() && prompt.contains(user_start);
     let turn = match turn_start {
-        _ if prompt.starts_with(start) && !has_user() => prompt,
-        Some(at) => prompt.get(at..).unwrap_or(prompt),
-        None => prompt,
+        Some(at) if at == 0 || !prompt.starts_with(start) || has_user() => prompt.get(at..).unwrap_or(prompt),
+        _ => prompt,
     };
     let rest = turn.strip_prefix(start).unwrap_or(turn);
     // What follows an entry's text; a generation prompt may leave out what opens the turn.
@@ -36,7 +35,7 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
     let longest = entries.iter().filter(|entry| after(entry).is_some()).max_by_key(|entry| entry.text.len());
     let is_unknown = match start {
         "" => !turn.is_empty() && (has_user() || longest.is_none_or(|entry| entry.text.trim().is_empty())),
-        start => !turn.contains(start),
+        _ => turn_start.is_none(),
     };
     let ends_turn = |text: &str| !text.is_empty() && program.stops().iter().any(|stop| text.contains(stop));
     if is_unknown {
@@ -52,7 +51,8 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
         return usual();
     }
     // Another prompt than the template writes: it closes reasoning that it does not open.
-    if cores(program, Action::CloseReasoning).any(|core| rest.trim() == core)
+    if !rest.is_empty()
+        && cores(program, Action::CloseReasoning).any(|core| rest.trim() == core)
         && let Some(entered) = enter_unknown(program, prompt)
     {
         return entered;
