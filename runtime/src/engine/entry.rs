@@ -21,7 +21,7 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
     // The assistant's turn begins at the last marker that opens one. A turn of several messages begins with such a
     // marker and is taken whole, unless a user's message is in it.
     let (user_start, turn_start) = (program.info.user_start.trim(), last_of(prompt, start));
-    let has_user = || !user_start.is_empty() && prompt.contains(user_start);
+    let has_user = || !user_start.is_empty() && has(prompt, user_start);
     let turn = match turn_start {
         Some(at) if at == 0 || !prompt.starts_with(start) || has_user() => prompt.get(at..).unwrap_or(prompt),
         _ => prompt,
@@ -37,7 +37,7 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
         "" => !turn.is_empty() && (has_user() || longest.is_none_or(|entry| entry.text.trim().is_empty())),
         _ => turn_start.is_none(),
     };
-    let ends_turn = |text: &str| !text.is_empty() && program.stops().iter().any(|stop| text.contains(stop));
+    let ends_turn = |text: &str| !text.is_empty() && ends_turn(program, text);
     if is_unknown {
         let ends = |entry: &&Entry| !entry.text.trim().is_empty() && prompt.ends_with(entry.text.trim_start());
         let ending = entries.iter().filter(ends).max_by_key(|entry| entry.text.len()).map(|entry| (Some(entry), ""));
@@ -76,7 +76,7 @@ fn enter_unknown<'e, 'o>(program: &'e Program, prompt: &'o str) -> Option<(Optio
     }
     let before = end[..end.len() - last(end, Action::CloseReasoning)?].trim_end();
     // A prompt that holds the reasoning itself is a part of the message, if it is known to begin with the turn.
-    let holds = || cores(Action::OpenReasoning).any(|opener| before.contains(opener) && !before.ends_with(opener));
+    let holds = || cores(Action::OpenReasoning).any(|opener| has(before, opener) && !before.ends_with(opener));
     if program.info.assistant_start.is_empty() && holds() {
         return None;
     }
@@ -99,7 +99,7 @@ fn after_foreign_tokens<'o>(program: &Program, prompt: &'o str) -> &'o str {
     let is_marker = |token: &str| {
         let mut arrows = program.states.iter().flat_map(State::arrows);
         let reads = |(marker, step): (&Marker, &Transition)| {
-            step.origin == Origin::Canonical && !marker.confirm.is_end() && marker.core.contains(token)
+            step.origin == Origin::Canonical && !marker.confirm.is_end() && has(&marker.core, token)
         };
         arrows.any(reads)
     };
@@ -118,8 +118,23 @@ fn after_foreign_tokens<'o>(program: &Program, prompt: &'o str) -> &'o str {
     if rest.len() < prompt.len() && is_role { "" } else { rest }
 }
 
+/// Whether a text that ends a turn, and is not within another marker, is in this one.
+fn ends_turn(program: &Program, text: &str) -> bool {
+    let written = || {
+        let arrows = program.states.iter().flat_map(State::arrows);
+        arrows.filter(|(_, step)| step.origin == Origin::Canonical).map(|(marker, _)| marker)
+    };
+    let within = |core: &str| written().any(|other| !other.confirm.is_end() && has(&other.core, core));
+    written().any(|marker| marker.confirm.is_end() && has(text, &marker.core) && !within(&marker.core))
+}
+
+/// Whether a text that is not empty is in another.
+fn has(text: &str, part: &str) -> bool {
+    last_of(text, part).is_some()
+}
+
 /// The offset of the last occurrence of a text in another. Prompts have their last turn near their end, so a simple search
-/// backwards is fast; a better one would be linked for this alone.
+/// backwards is fast; that of the standard library would be linked for this alone (9 KiB).
 fn last_of(text: &str, part: &str) -> Option<usize> {
     let (text, part) = (text.as_bytes(), part.as_bytes());
     let first = *part.first()?;
