@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use unjinja::Options;
 use unjinja::testing::{Piece, Transcript, bytes_from_prompt};
-use unjinja_spec::{REPEATED_NAME, ToolFormat};
+use unjinja_spec::{MarkerKey, MarkerText, REPEATED_NAME, ToolFormat};
 
 use crate::models::Model;
 
@@ -98,8 +98,12 @@ type State = (usize, usize);
 impl<'a> Judge<'a> {
     fn new(model: &'a Model, text: &'a [u8], parts: &'a [ReportedPart]) -> Self {
         let with_names = with_names(model, parts);
-        let markers = model.markers.iter().chain(&with_names);
-        let mut cores: Vec<&[u8]> = markers.map(|marker| marker.trim().as_bytes()).collect();
+        let markers = model.markers.iter().chain(&with_names).map(|marker| marker.trim());
+        // A server may stop in the end of the turn.
+        let spec = &model.spec;
+        let ends = spec.alternatives.get(&MarkerKey::TurnEnd).into_iter().flatten().chain([&spec.turn.end]);
+        let ends = ends.flat_map(|end| MarkerText::new(end).beginnings());
+        let mut cores: Vec<&[u8]> = markers.chain(ends).map(str::as_bytes).collect();
         cores.retain(|core| !core.is_empty());
         cores.dedup();
         let space = |at: usize| text[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();

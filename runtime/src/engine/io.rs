@@ -216,7 +216,7 @@ impl<'a> Io<'a> {
     pub(super) fn give_up(&mut self, program: &Program, state: StateId) -> Option<StateId> {
         let broken = self.breaks_off(program, state);
         let Memory { cursor, speculation, calls, readers, .. } = &mut *self.memory;
-        let state = match program.unparsed.filter(|_| broken) {
+        let state = match closing(program).filter(|_| broken) {
             Some(unparsed) => {
                 // The closer is looked for after the last marker that did fit.
                 cursor.go_back(cursor.marker_end, cursor.marker_end);
@@ -233,7 +233,7 @@ impl<'a> Io<'a> {
     /// The text does not fit, and nothing was held back. An open call is over; up to its closer, what follows is broken markup.
     /// Returns the state that continues.
     pub(super) fn break_off_call(&mut self, program: &Program) -> StateId {
-        let unparsed = program.unparsed.filter(|_| self.memory.calls.open.is_some());
+        let unparsed = closing(program).filter(|_| self.memory.calls.open.is_some());
         self.end_call_incomplete();
         if unparsed.is_some() {
             self.speculate_here(program.content);
@@ -245,7 +245,7 @@ impl<'a> Io<'a> {
     fn breaks_off(&mut self, program: &Program, state: StateId) -> bool {
         let Memory { cursor, speculation, .. } = &mut *self.memory;
         let in_answer = speculation.state() == Some(program.content);
-        let broken = program.unparsed.is_some() && in_answer && speculation.breaks_off(self.input.bytes, cursor);
+        let broken = closing(program).is_some() && in_answer && speculation.breaks_off(self.input.bytes, cursor);
         if broken {
             speculation.expected = program.state(state).map(State::expected).unwrap_or_default();
         }
@@ -370,4 +370,10 @@ impl<'a> Io<'a> {
         self.flush_refused();
         self.memory.emitter.finish(self.sink);
     }
+}
+
+/// The state that looks for the closer of a broken call; `None` if nothing closes one.
+fn closing(program: &Program) -> Option<StateId> {
+    let has_closers = |id: &StateId| program.state(*id).is_some_and(|state| !state.markers.list().is_empty());
+    program.unparsed.filter(has_closers)
 }
