@@ -9,7 +9,7 @@ use unjinja_spec::{ArgumentsForm, CallIdForm, Carrier, ContentForm, EmptyContent
 
 use crate::conversation::{AssistantMessage, Call, Offer, Style, tools_for};
 use crate::error::AnalyzeError;
-use crate::observed::{LabelledTurn, MessagePart};
+use crate::observed::{LabelledHole, LabelledTurn, MessagePart};
 use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 use crate::text;
@@ -34,6 +34,8 @@ pub(crate) struct Observed {
     pub style: Style,
     /// C1: an answer.
     pub answer: LabelledTurn,
+    /// The template refuses every answer, so that the one here is put together from a prompt.
+    pub refuses_answers: bool,
     /// C1: an answer that another user message follows.
     pub past: Option<LabelledTurn>,
     /// C1: an answer while tools are offered.
@@ -111,7 +113,13 @@ impl Observed {
     /// Asks the template everything.
     pub(crate) fn ask(probe: &Probe<'_>) -> Result<Self, AnalyzeError> {
         let message = AssistantMessage::content(SENTINELS.content);
-        let (style, answer) = answer(probe, &message)?;
+        let (style, answer, refuses_answers) = match answer(probe, &message) {
+            Ok((style, answer)) => (style, answer, false),
+            Err(error) => {
+                let style = Style::usual();
+                (style, prompted_answer(probe, style).ok_or(error)?, true)
+            }
+        };
         let past = probe.past_turn(&message, style, &[]).ok().map(|past| anchored(past, &answer));
         let with_tools = probe.turn_offering(&message, &tools_for(&[Call::probe(0)]), style, &[]).ok();
         let (styles, calls) = calls(probe, style);
@@ -153,6 +161,7 @@ impl Observed {
         Ok(Self {
             style,
             answer,
+            refuses_answers,
             past,
             with_tools,
             headers: headers(probe, style),
@@ -258,6 +267,20 @@ fn answer(probe: &Probe<'_>, message: &AssistantMessage) -> Result<(Style, Label
         Some(Err(error)) => AnalyzeError::no_answer(name, &error),
         None => AnalyzeError::answer_not_found(name, "", 0),
     })
+}
+
+/// In place of an answer that the template refuses: a generation prompt, the answer, and what ends a user's message. Without a
+/// generation prompt or such an end nothing is known.
+fn prompted_answer(probe: &Probe<'_>, style: Style) -> Option<LabelledTurn> {
+    let is_refused = probe.turn(&AssistantMessage::content(SENTINELS.content), style, &[]).is_err();
+    let [start, tail, _] = probe.prompt_ends(style, &[]).ok().filter(|_| is_refused)?;
+    let end = tail.strip_suffix(start.as_str())?;
+    if start.trim().is_empty() || end.trim().is_empty() {
+        return None;
+    }
+    let range = start.len()..start.len() + SENTINELS.content.len();
+    let text = format!("{start}{}{end}", SENTINELS.content);
+    Some(LabelledTurn { text, holes: vec![LabelledHole { range, part: MessagePart::Content }] })
 }
 
 // ----- reasoning -----

@@ -189,6 +189,11 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
 /// What the spec lacks although the template shows it, or is told to show it.
 fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     let mut gaps = Vec::new();
+    if o.refuses_answers {
+        gaps.push(
+            "the template refuses every answer, so its turn is taken from the prompt and a user's message".to_owned(),
+        );
+    }
     let can = &spec.capabilities;
     let known = |open: &str| spec.markers().any(|(key, text)| key != MarkerKey::AssistantStart && text.contains(open));
     for end in o.prompts.iter().filter_map(|prompt| PromptEnd::of(o, prompt)) {

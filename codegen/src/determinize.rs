@@ -252,6 +252,10 @@ impl Builder {
                                 unjinja_spec::begins_tag(&self.graph.literals[*literal].core)
                             });
                             self.set_markers(index, stops);
+                        } else if let Hole::Literal(_) = reads {
+                            let mut stops = self.exits(hole).to_vec();
+                            stops.retain(|(_, literal, _)| self.graph.literals[*literal].role == Role::Unclosed);
+                            self.set_markers(index, stops);
                         }
                     }
                     _ => {
@@ -266,6 +270,7 @@ impl Builder {
             Key::Node(node) => {
                 let closure = self.graph.closure(node, self.last);
                 let mut literals = closure.literals.clone();
+                literals.retain(|(_, literal, _)| self.graph.literals[*literal].role != Role::Unclosed);
                 self.without_text_markers(&mut literals, &closure.holes);
                 self.set_markers(index, literals);
                 if let Some((actions, hole, _)) = closure.holes.first() {
@@ -300,7 +305,7 @@ impl Builder {
                 _ => None,
             });
             let mut names = Vec::new();
-            let confirm = if literal.role == Role::TurnEnd {
+            let confirm = if matches!(literal.role, Role::TurnEnd | Role::Unclosed) {
                 Confirm::End(self.tails_after(to).into_iter().map(Cow::Owned).collect())
             } else if literal.named_next {
                 let next = self.next_after(to, &literal);

@@ -107,6 +107,8 @@ pub enum Role {
     Stray,
     /// Ends a call that breaks off.
     Broken,
+    /// Ends a string whose own end is missing.
+    Unclosed,
     /// Opens a code fence.
     Fence,
     /// Closes a code fence.

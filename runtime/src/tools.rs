@@ -233,6 +233,14 @@ impl Tools {
         self.inner.arguments.get(tool).is_some_and(|arguments| arguments.begins(text))
     }
 
+    /// Whether a text is the name of a tool, and after white space the beginning of an argument that its schema names.
+    pub(crate) fn begins_argument_of_function(&self, text: &[u8]) -> bool {
+        let Some(space) = text.iter().position(u8::is_ascii_whitespace) else { return false };
+        let (name, argument) = text.split_at(space);
+        let tool = std::str::from_utf8(name).ok().and_then(|name| self.position(name));
+        tool.is_some_and(|tool| self.begins_argument(tool, argument.trim_ascii_start()))
+    }
+
     /// Whether the schema of the tool of this name names an argument.
     pub(crate) fn declares(&self, tool: &str, argument: &str) -> bool {
         let arguments = self.position(tool).and_then(|tool| self.inner.arguments.get(tool));

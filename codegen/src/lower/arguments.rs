@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin, RepeatedName};
+use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin, RepeatedName, is_special_token};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
 use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence, tolerated};
@@ -113,6 +113,9 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         let ends = ends_of_turn(spec).into_iter().filter(|end| is_closed && is_tag(end));
         closers.extend(ends.map(|end| sequence(vec![recovery(end), Expr::Action(Action::EndCallIncomplete)])));
     }
+    if let Hole::Literal(_) = reads {
+        closers.extend(unclosed_string(spec));
+    }
     let closers = Expr::Choice(closers);
     let plain = vec![hole(reads.clone()), Expr::Action(end.clone()), superfluous_quote(spec), closers];
     let read = if arguments.cdata && reads == Hole::Value {
@@ -164,6 +167,27 @@ fn or_equals(spec: &Source<'_>, own: Expr) -> Expr {
     let quotes = std::iter::once(quote).filter(|quote| !quote.is_empty());
     let literals = quotes.chain(BEGIN_LITERALS).map(begins).collect();
     Expr::Choice(vec![own, sequence(vec![Expr::Literal(other), Expr::Choice(literals)])])
+}
+
+/// The end of a string whose closing quote token is missing: the end of the call, where the output or the turn ends after it.
+fn unclosed_string(spec: &Source<'_>) -> Vec<Expr> {
+    let core = |key| MarkerText::new(spec.marker(key)).core;
+    let (quote, closer) = (core(MarkerKey::ArgumentQuote), core(MarkerKey::CallEnd));
+    let end = [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose].map(core).concat();
+    if quote.is_empty() || end.is_empty() || !is_special_token(closer.as_bytes()) {
+        return Vec::new();
+    }
+    let turn_ends = ends_of_turn(spec);
+    let turn_ends = turn_ends.iter().filter_map(|end| match end {
+        Expr::Literal(end) => Some(end.core.as_str()),
+        _ => None,
+    });
+    let ends = std::iter::once("").chain(turn_ends).map(|turn_end| {
+        let end = tolerated(MarkerKey::ArgumentQuote, &[end.as_str(), closer, turn_end].concat(), Role::Unclosed);
+        let end = Expr::Literal(Literal { peek: true, ..end });
+        sequence(vec![end, Expr::Action(Action::MissingMarker(quote.to_owned().into()))])
+    });
+    ends.collect()
 }
 
 /// A quote token after a value that is between other quotes.

@@ -369,7 +369,7 @@ fn step(program: &Program, id: StateId, state: &State) -> TokenStream {
         Some(Hole::Literal(quote)) if quote.is_empty() => quote!(io.literal_value()),
         Some(Hole::Literal(quote)) => {
             let quote = &**quote;
-            quote!(io.quoted_value(#quote))
+            quote!(io.quoted_value(#quote, #markers))
         }
         Some(Hole::Object(shape)) => {
             let name = format_ident!("{}_SHAPE", &*state.name);

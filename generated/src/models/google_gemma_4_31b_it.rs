@@ -148,26 +148,6 @@ const MARKER_CHANNEL: Marker = Marker::new("<channel|>")
     });
 const MARKER_CHANNEL_CHANNEL_THOUGHT: Marker = Marker::new("<|channel><|channel>thought")
     .layout("", "\n");
-const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
-    .followed_by(const { &[] })
-    .or_named(const {
-        &[
-            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
-            NextName::new(NameKind::Function, "", "{"),
-            NextName::new(NameKind::Function, "", "("),
-            NextName::new(NameKind::Function, "", "["),
-        ]
-    });
-const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
-    .followed_by(const { &[text("["), text("{")] })
-    .or_named(const {
-        &[
-            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
-            NextName::new(NameKind::Function, "", "{"),
-            NextName::new(NameKind::Function, "", "("),
-            NextName::new(NameKind::Function, "", "["),
-        ]
-    });
 const TO_AFTER_TURN_END_4: Transition = Transition::new(
         "turn.end",
         &[],
@@ -382,6 +362,12 @@ const TO_UNPARSED_3: Transition = Transition::new(
         UNPARSED_3,
     )
     .recovery();
+const TO_AFTER_ARGUMENTS_QUOTE: Transition = Transition::new(
+        "tools.arguments.quote",
+        const { &[Action::EndArgument, Action::MissingMarker(text("<|\"|>"))] },
+        AFTER_ARGUMENTS_QUOTE,
+    )
+    .recovery();
 const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
         "tools.arguments",
         &[],
@@ -413,8 +399,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -447,8 +433,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -468,8 +454,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -511,8 +497,8 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -560,8 +546,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -593,8 +579,8 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -642,8 +628,8 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -694,6 +680,16 @@ static ARGUMENT_NAME_3_MARKERS: Markers = Markers::expected(const {
                     text("None"),
                 ]
             }),
+    ]
+});
+
+/// The markers of this state: `}<tool_call|>`, `}<tool_call|><turn|>`, `}<tool_call|><|tool_response>`, `}<tool_call|><channel|>`; compared with the text at the current position.
+static ARGUMENT_VALUE_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("}<tool_call|>").at_end(const { &[] }).peek(),
+        Marker::new("}<tool_call|><turn|>").at_end(const { &[] }).peek(),
+        Marker::new("}<tool_call|><|tool_response>").at_end(const { &[] }).peek(),
+        Marker::new("}<tool_call|><channel|>").at_end(const { &[] }).peek(),
     ]
 });
 
@@ -773,8 +769,8 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -796,8 +792,8 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -833,8 +829,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("]"),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -1317,6 +1313,17 @@ pub static PROGRAM: Program = Program {
                     },
                 ),
             State::new("ARGUMENT_VALUE", Some(Hole::Literal(text("<|\"|>"))))
+                .markers(
+                    &ARGUMENT_VALUE_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_ARGUMENTS_QUOTE,
+                            TO_AFTER_ARGUMENTS_QUOTE,
+                            TO_AFTER_ARGUMENTS_QUOTE,
+                            TO_AFTER_ARGUMENTS_QUOTE,
+                        ]
+                    },
+                )
                 .otherwise(
                     Transition::new(
                         "",
@@ -2086,7 +2093,12 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_VALUE => {
-                match io.quoted_value("<|\"|>") {
+                match io.quoted_value("<|\"|>", &ARGUMENT_VALUE_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_argument();
+                        io.missing_marker("<|\"|>");
+                        Flow::Go(AFTER_ARGUMENTS_QUOTE)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_argument();

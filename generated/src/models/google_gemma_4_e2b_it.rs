@@ -136,26 +136,6 @@ const MARKER_TOOL_RESPONSE: Marker = Marker::new("<|tool_response>")
             text("<|eot_id|>"),
         ]
     });
-const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
-    .followed_by(const { &[] })
-    .or_named(const {
-        &[
-            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
-            NextName::new(NameKind::Function, "", "{"),
-            NextName::new(NameKind::Function, "", "("),
-            NextName::new(NameKind::Function, "", "["),
-        ]
-    });
-const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
-    .followed_by(const { &[text("["), text("{")] })
-    .or_named(const {
-        &[
-            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
-            NextName::new(NameKind::Function, "", "{"),
-            NextName::new(NameKind::Function, "", "("),
-            NextName::new(NameKind::Function, "", "["),
-        ]
-    });
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
         &[],
@@ -368,6 +348,12 @@ const TO_UNPARSED_3: Transition = Transition::new(
         UNPARSED_3,
     )
     .recovery();
+const TO_AFTER_ARGUMENTS_QUOTE: Transition = Transition::new(
+        "tools.arguments.quote",
+        const { &[Action::EndArgument, Action::MissingMarker(text("<|\"|>"))] },
+        AFTER_ARGUMENTS_QUOTE,
+    )
+    .recovery();
 const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
         "tools.arguments",
         &[],
@@ -397,8 +383,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -429,8 +415,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -449,8 +435,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -489,8 +475,8 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -537,8 +523,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -568,8 +554,8 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -615,8 +601,8 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -666,6 +652,15 @@ static ARGUMENT_NAME_3_MARKERS: Markers = Markers::expected(const {
                     text("None"),
                 ]
             }),
+    ]
+});
+
+/// The markers of this state: `}<tool_call|>`, `}<tool_call|><turn|>`, `}<tool_call|><|tool_response>`; compared with the text at the current position.
+static ARGUMENT_VALUE_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("}<tool_call|>").at_end(const { &[] }).peek(),
+        Marker::new("}<tool_call|><turn|>").at_end(const { &[] }).peek(),
+        Marker::new("}<tool_call|><|tool_response>").at_end(const { &[] }).peek(),
     ]
 });
 
@@ -743,8 +738,8 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
     ]
 });
 
@@ -765,8 +760,8 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -800,8 +795,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("]"),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
+        Marker::new("<|tool_call>:"),
+        Marker::new("<|tool_call>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -1255,6 +1250,16 @@ pub static PROGRAM: Program = Program {
                     },
                 ),
             State::new("ARGUMENT_VALUE", Some(Hole::Literal(text("<|\"|>"))))
+                .markers(
+                    &ARGUMENT_VALUE_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_ARGUMENTS_QUOTE,
+                            TO_AFTER_ARGUMENTS_QUOTE,
+                            TO_AFTER_ARGUMENTS_QUOTE,
+                        ]
+                    },
+                )
                 .otherwise(
                     Transition::new(
                         "",
@@ -1994,7 +1999,12 @@ impl Machine for Parser {
                 }
             }
             ARGUMENT_VALUE => {
-                match io.quoted_value("<|\"|>") {
+                match io.quoted_value("<|\"|>", &ARGUMENT_VALUE_MARKERS) {
+                    Found::Marker(0..=2) => {
+                        io.end_argument();
+                        io.missing_marker("<|\"|>");
+                        Flow::Go(AFTER_ARGUMENTS_QUOTE)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => {
                         io.end_argument();

@@ -129,16 +129,6 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|eot_id|>"),
         ]
     });
-const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
-    .followed_by(const { &[text("["), text("{")] })
-    .or_named(const {
-        &[
-            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
-            NextName::new(NameKind::Function, "", "("),
-            NextName::new(NameKind::Function, "", "{"),
-            NextName::new(NameKind::Function, "", "["),
-        ]
-    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -347,7 +337,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 
@@ -366,7 +356,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 
@@ -383,7 +373,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 
@@ -412,7 +402,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 
@@ -458,7 +448,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 
@@ -490,7 +480,7 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 
@@ -613,7 +603,7 @@ static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 
@@ -639,7 +629,7 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 
@@ -671,7 +661,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
+        Marker::new("<|tool_call_start|>"),
     ]
 });
 

@@ -64,6 +64,11 @@ impl CallBuilder {
         self.open.as_ref().filter(|call| !call.refused).map(|call| call.index)
     }
 
+    /// The position of the open call's tool among those that are offered.
+    pub(super) fn tool(&self) -> Option<usize> {
+        self.open.as_ref().and_then(|call| call.tool)
+    }
+
     /// Whether the caller ruled the open call out.
     pub(super) fn is_refused(&self) -> bool {
         self.open.as_ref().is_some_and(|call| call.refused)

@@ -159,8 +159,12 @@ impl<M> FastPath<M> {
         let (bytes, pairs) = match end {
             // JSON writes these bytes in another way than Python.
             StringEnd::Quote(quote) => (ByteSet::of(b"\\\n\r").with(quote), Pairs::ALL),
-            StringEnd::Token(first, None) => (ByteSet::EMPTY.with(first), Pairs::ALL),
-            StringEnd::Token(first, Some(second)) => (ByteSet::EMPTY.with(first), Pairs::one(first, second)),
+            StringEnd::Token(first, None, _) => (ByteSet::EMPTY.with(first), Pairs::ALL),
+            StringEnd::Token(first, Some(second), None) => (ByteSet::EMPTY.with(first), Pairs::one(first, second)),
+            StringEnd::Token(first, Some(second), Some([other, next])) => {
+                let pairs = Pairs::one(first, second).with(other, &ByteSet::EMPTY.with(next));
+                (ByteSet::EMPTY.with(first).with(other), pairs)
+            }
         };
         self.string_end = Some(end);
         self.escape = Some(escape);

@@ -75,7 +75,7 @@ impl Interpreter {
             Some(Hole::Json) => io.json_arguments(markers),
             Some(Hole::Python) => io.python_arguments(),
             Some(Hole::Literal(quote)) if quote.is_empty() => io.literal_value(),
-            Some(Hole::Literal(quote)) => io.quoted_value(quote),
+            Some(Hole::Literal(quote)) => io.quoted_value(quote, markers),
             Some(Hole::Object(shape)) if shape.python => io.call_dict(shape, markers),
             Some(Hole::Object(shape)) => io.call_object(shape, markers),
         }

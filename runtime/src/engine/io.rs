@@ -68,8 +68,7 @@ impl<'a> Io<'a> {
 
     /// Reads the raw text of an argument's value, up to one of `markers`. [`argument`](Self::argument) announced it.
     pub fn value(&mut self, markers: &Markers) -> Found {
-        let tool = self.memory.calls.open.as_ref().and_then(|call| call.tool);
-        let names = Names::of(&self.options.tools, tool);
+        let names = Names::of(&self.options.tools, self.memory.calls.tool());
         let Some(stretch) = self.until(markers, names) else { return Found::Wait };
         if stretch.from < stretch.to {
             self.feed_tagged(stretch.from, stretch.to);
@@ -141,8 +140,12 @@ impl<'a> Io<'a> {
         if !self.skip_layout() {
             return Found::Wait;
         }
-        let tool = self.memory.calls.open.as_ref().and_then(|call| call.tool);
-        let names = Names::of(&self.options.tools, tool);
+        // A closing tag after the name of a function: a model may have left out the opener of its first argument's name.
+        let splits = self.memory.calls.open.is_none() && markers.list().iter().any(|end| end.core.starts_with("</"));
+        let names = match splits {
+            true => Names::of_functions(&self.options.tools),
+            false => Names::of(&self.options.tools, self.memory.calls.tool()),
+        };
         let (found, captured) = self.memory.cursor.name(&self.input, markers, names);
         if let Found::Marker(_) = found {
             self.captured = captured;

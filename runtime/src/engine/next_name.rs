@@ -15,22 +15,40 @@ pub(super) struct Names<'a> {
     tools: Option<&'a Tools>,
     /// The tool of the open call, by its position.
     tool: Option<usize>,
+    /// A function's name may be followed by the name of an argument, with white space between them.
+    splits: bool,
 }
 
 impl<'a> Names<'a> {
     /// Any name counts.
-    pub(super) const ANY: Self = Self { tools: None, tool: None };
+    pub(super) const ANY: Self = Self { tools: None, tool: None, splits: false };
 
     /// The offered functions, and the arguments of the tool at this position.
     pub(super) fn of(tools: &'a Tools, tool: Option<usize>) -> Self {
-        Self { tools: Some(tools), tool }
+        Self { tools: Some(tools), tool, splits: false }
     }
 
-    /// Whether the open call's tool names an argument that begins with this text and goes on, or ends with it.
+    /// The offered functions, each perhaps with the name of an argument after it.
+    pub(super) fn of_functions(tools: &'a Tools) -> Self {
+        Self { tools: Some(tools), tool: None, splits: true }
+    }
+
+    /// Whether the open call's tool names an argument that begins with this text and goes on, or ends with it. Without an open
+    /// call: whether the text is the name of a function and, after white space, such a beginning.
     pub(super) fn begins_argument(self, text: &[u8]) -> bool {
-        let (Some(tools), Some(tool)) = (self.tools, self.tool) else { return false };
+        let Some(tools) = self.tools else { return false };
         let text = text.trim_ascii_start();
-        !text.is_empty() && tools.begins_argument(tool, text)
+        match self.tool {
+            Some(tool) => !text.is_empty() && tools.begins_argument(tool, text),
+            None => self.splits && tools.begins_argument_of_function(text),
+        }
+    }
+
+    /// Whether an argument of the open call follows a comma, with a colon after its name; `None` while more text is needed to
+    /// tell.
+    pub(super) fn argument_follows(self, probe: &mut NameProbe, text: &[u8], work: &mut Work) -> Option<bool> {
+        const NEXT: NextName = NextName::new(NameKind::Argument, ",", ":");
+        probe.compare(text, &NEXT, false, self, work)
     }
 
     fn has(self, kind: NameKind, name: &[u8]) -> bool {

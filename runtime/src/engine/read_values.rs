@@ -6,7 +6,7 @@ use super::fast_path::{FastPath, Read, Taken};
 use super::input::{Chunk, Input};
 use super::io::Io;
 use super::memory::Memory;
-use super::next_name::Names;
+use super::next_name::{NameProbe, Names};
 use super::pieces::Fed;
 use super::search::Candidate;
 use super::value_readers::{Reading, ValueReaders};
@@ -14,6 +14,7 @@ use crate::limits::PIECE;
 use crate::message::DiagnosticKind;
 use crate::program::Markers;
 use crate::readers::json::Progress;
+use crate::readers::quote_tokens::OpenString;
 use crate::readers::{python, quote_tokens};
 
 /// What the byte at the cursor is, with which a stop may begin.
@@ -138,31 +139,33 @@ impl Io<'_> {
 
     /// Reads the arguments as one Python literal and translates them to JSON.
     pub fn python_arguments(&mut self) -> Found {
-        self.literal::<python::Translator>(Written::Whole, "", Memory::read_python)
+        self.literal::<python::Translator>(Written::Whole, "", Markers::NONE, Memory::read_python)
     }
 
     /// Reads an argument's value as a Python or JSON literal. [`argument_literal`](Self::argument_literal) announced it.
     pub fn literal_value(&mut self) -> Found {
-        self.literal::<python::Translator>(Written::Members, "", Memory::read_python)
+        self.literal::<python::Translator>(Written::Members, "", Markers::NONE, Memory::read_python)
     }
 
-    /// Reads an argument's value as a literal whose strings are between `quote` tokens.
-    pub fn quoted_value(&mut self, quote: &str) -> Found {
-        self.literal::<quote_tokens::Translator>(Written::Members, quote, Memory::read_quote_tokens)
+    /// Reads an argument's value as a literal whose strings are between `quote` tokens. One of `stops` ends a string whose
+    /// closing token is missing.
+    pub fn quoted_value(&mut self, quote: &str, stops: &Markers) -> Found {
+        self.literal::<quote_tokens::Translator>(Written::Members, quote, stops, Memory::read_quote_tokens)
     }
 
-    fn literal<L: Literal>(&mut self, written: Written, quote: &str, read: Read<Memory>) -> Found {
+    fn literal<L: Literal>(&mut self, written: Written, quote: &str, stops: &Markers, read: Read<Memory>) -> Found {
         if self.memory.readers.reading != L::READING {
             self.memory.readers.quote.set(quote.as_bytes());
         }
         let mut starts = self.memory.readers.reading != L::READING;
-        let reset = |readers: &mut ValueReaders| L::of(readers).reset();
+        let reset = |readers: &mut ValueReaders| L::of(readers).reset(stops);
         let Some(end) = self.value_start(L::READING, reset) else { return Found::Wait };
         loop {
             let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
             // Piece by piece, so that little is kept however long the literal is.
             let from = cursor.pos;
             let to = if end - from > PIECE { from + self.input.whole_characters(from, from + PIECE) } else { end };
+            let piece = to;
             // Where special tokens are known, a text that spells the quote is not a quote.
             let tokens = cursor.search.context.tokens.as_ref().filter(|tokens| tokens.knows(quote));
             let (to, quote) = match tokens.map(|tokens| tokens.stretch(from)) {
@@ -199,7 +202,7 @@ impl Io<'_> {
                 Progress::Stop(n) => (n, false),
             };
             let mut malformed = fed.malformed;
-            if !done && last {
+            if fed.progress == Progress::More && last {
                 (done, malformed) = L::of(readers).end(quote.as_bytes(), out);
             }
             cursor.search.work.add(taken);
@@ -211,6 +214,16 @@ impl Io<'_> {
                 readers.reading = Reading::Nothing;
                 return Found::Done;
             }
+            if let (Progress::Stop(_), Some(string)) = (fed.progress, L::of(readers).asks()) {
+                match self.string_may_end::<L>(string, stops, last || to < piece) {
+                    Some(found) => {
+                        let Memory { calls, emitter, .. } = &mut *self.memory;
+                        calls.wrote(written, emitter, self.sink);
+                        return found;
+                    }
+                    None => continue,
+                }
+            }
             if to < end {
                 continue;
             }
@@ -219,6 +232,39 @@ impl Io<'_> {
             }
             return Found::Wait;
         }
+    }
+
+    /// Decides whether a string ends before the byte at the cursor, and ends it. `None`: the byte belongs to it. With `last`, the
+    /// text that it may end before is over.
+    fn string_may_end<L: Literal>(&mut self, string: OpenString, stops: &Markers, last: bool) -> Option<Found> {
+        let found = if string == OpenString::Quoted {
+            match self.stop(stops) {
+                Stop::None => None,
+                Stop::Found(found) => Some(found),
+            }
+        } else {
+            let names = Names::of(&self.options.tools, self.memory.calls.tool());
+            let Memory { cursor, readers, .. } = &mut *self.memory;
+            let rest = &self.input.bytes[cursor.pos..];
+            let follows = names.argument_follows(&mut readers.next, rest, &mut cursor.search.work);
+            let found = match follows {
+                Some(true) => Some(Found::Done),
+                None if !last => return Some(Found::Wait),
+                _ => None,
+            };
+            readers.next = NameProbe::default();
+            found
+        };
+        let Memory { readers, emitter, .. } = &mut *self.memory;
+        match found {
+            Some(Found::Wait) => {}
+            Some(_) => {
+                readers.reading = Reading::Nothing;
+                L::of(readers).close(&mut emitter.arguments);
+            }
+            None => L::of(readers).continues(),
+        }
+        found
     }
 
     /// Decides whether the byte at the cursor begins one of `stops` or belongs to the value.
@@ -292,7 +338,8 @@ pub(super) trait Literal {
     /// The reader among all readers.
     fn of(readers: &mut ValueReaders) -> &mut Self;
 
-    fn reset(&mut self);
+    /// Begins anew. One of `stops` may end a string whose own end is missing.
+    fn reset(&mut self, stops: &Markers);
 
     /// Whether a value may start with these bytes. `None`: more of them are needed. Bytes that the reader takes cannot be given
     /// back, so this is asked before the first.
@@ -305,6 +352,17 @@ pub(super) trait Literal {
 
     /// The input ends. Returns whether the literal is complete, and whether it is malformed.
     fn end(&mut self, quote: &[u8], out: &mut Vec<u8>) -> (bool, bool);
+
+    /// The string in which the reader stopped to ask whether it ends there.
+    fn asks(&self) -> Option<OpenString> {
+        None
+    }
+
+    /// The byte at which the reader stopped belongs to the string.
+    fn continues(&mut self) {}
+
+    /// The value ends before that byte.
+    fn close(&mut self, _: &mut Vec<u8>) {}
 }
 
 impl Literal for python::Translator {
@@ -314,7 +372,7 @@ impl Literal for python::Translator {
         &mut readers.python
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, _: &Markers) {
         Self::reset(self);
     }
 
@@ -335,8 +393,10 @@ impl Literal for quote_tokens::Translator {
         &mut readers.quote_tokens
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, stops: &Markers) {
         Self::reset(self);
+        let first = stops.list().first().map(|stop| stop.core.as_bytes());
+        self.ask(first.and_then(|core| Some([*core.first()?, *core.get(1)?])));
     }
 
     fn starts(quote: &[u8], rest: &[u8]) -> Option<bool> {
@@ -354,6 +414,18 @@ impl Literal for quote_tokens::Translator {
     fn end(&mut self, quote: &[u8], out: &mut Vec<u8>) -> (bool, bool) {
         (self.finish(quote, out), self.malformed())
     }
+
+    fn asks(&self) -> Option<OpenString> {
+        Some(self.open_string())
+    }
+
+    fn continues(&mut self) {
+        Self::continues(self);
+    }
+
+    fn close(&mut self, out: &mut Vec<u8>) {
+        Self::close(self, out);
+    }
 }
 
 /// Continues a literal by the fast path for pieces.
@@ -367,7 +439,11 @@ impl Memory {
         let ValueReaders { quote_tokens, quote, .. } = &mut self.readers;
         let (quote, out) = (quote.as_bytes(), &mut self.emitter.arguments);
         if !carry.is_empty() {
-            // What waits inside a string is its text, or the beginning of the token that ends it.
+            // What waits inside a string is its text, or the beginning of the token that ends it. Where it may be the beginning of
+            // something else, the machine has to look.
+            if quote_tokens.may_end_with(carry) {
+                return None;
+            }
             quote_tokens.feed(quote, carry, out);
             carry.clear();
         }

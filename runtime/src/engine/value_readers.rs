@@ -1,5 +1,6 @@
 //! The readers of values, kept from one value to the next, and which of them is in the middle of one.
 
+use super::next_name::NameProbe;
 use crate::inline_string::InlineString;
 use crate::program::Markers;
 use crate::readers::call_object::CallObject;
@@ -27,6 +28,8 @@ pub(crate) struct ValueReaders {
     pub(super) item: bool,
     /// The token before and after a string.
     pub(super) quote: InlineString,
+    /// How far the text after a comma was compared with the name of an argument, in a string without quote tokens.
+    pub(super) next: NameProbe,
     /// Writes the rest of a tagged value if the text ends inside it. A pointer, because only programs with such values link
     /// its reader.
     pub(super) abort: Option<Abort>,

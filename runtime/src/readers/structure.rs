@@ -206,6 +206,6 @@ impl Structure {
 pub(crate) enum StringEnd {
     /// A quote of Python.
     Quote(u8),
-    /// A token that begins with these bytes, or is one byte.
-    Token(u8, Option<u8>),
+    /// A token that begins with these bytes, or is one byte; or another text, which begins with the last two.
+    Token(u8, Option<u8>, Option<[u8; 2]>),
 }

@@ -32,6 +32,14 @@ impl Translator {
         let mut end = rest.len();
         for (at, &byte) in rest.iter().enumerate() {
             match byte {
+                b',' if self.asks_at_comma() => {
+                    if at == 0 && std::mem::take(&mut self.asks.answered) {
+                        continue;
+                    }
+                    self.asks.now = true;
+                    end = at;
+                    break;
+                }
                 b'(' => self.brackets += 1,
                 b')' if self.brackets > 0 => self.brackets -= 1,
                 _ if self.ends_word(quote, byte) || byte == b',' || byte.is_ascii_whitespace() => {
@@ -44,10 +52,16 @@ impl Translator {
         self.text(&rest[..end], out);
         match rest.get(end) {
             None => {}
+            Some(_) if self.asks.now => {}
             Some(&byte) if self.ends_word(quote, byte) => self.end_string(out),
             Some(_) => self.at = At::Gap,
         }
         end
+    }
+
+    /// Whether the next argument may begin at a comma. In a list a comma ends the item; in an object a key follows it.
+    fn asks_at_comma(&self) -> bool {
+        self.asks.at_commas && self.structure.is_outermost()
     }
 
     fn ends_word(&self, quote: &[u8], byte: u8) -> bool {
@@ -61,6 +75,14 @@ impl Translator {
 
     /// Takes a byte after white space or a comma in a word. The word continues there, unless a key or its end comes.
     pub(super) fn gap(&mut self, quote: &[u8], byte: u8, out: &mut Vec<u8>) -> usize {
+        if byte == b',' && self.asks_at_comma() {
+            if !self.asks.answered {
+                self.asks.now = true;
+                return 0;
+            }
+            self.write_tail(out);
+            return self.again(At::Word);
+        }
         let in_object = self.in_object();
         let separates = byte == b',' || byte.is_ascii_whitespace();
         let text = self.tail_has_text();
