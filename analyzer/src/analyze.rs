@@ -9,7 +9,7 @@ use unjinja_runtime::abi_3::is_special_token;
 use unjinja_source::name_of;
 use unjinja_spec::{FormatSpec, TemplateInfo, tags};
 
-use crate::ask::{Observed, with_format};
+use crate::ask::{Observed, answer, with_format};
 use crate::error::AnalyzeError;
 use crate::probe::Probe;
 use crate::settle::{NO_CALL_SHOWN, settle};
@@ -130,6 +130,24 @@ fn analyze_here(
     spec.tokens.other = other_tokens(template, &spec);
     spec.evidence.renders = probe.renders();
     Ok(spec)
+}
+
+/// Why a template renders no answer, if it refuses every one. Such a template may still have a spec, from its prompts.
+///
+/// ```
+/// use unjinja_analyzer::refused_answer;
+/// use unjinja_render::Template;
+///
+/// let text = "{% for m in messages %}{% if m.role == 'assistant' %}{{ raise_exception('No.') }}{% endif %}{% endfor %}";
+/// let error = refused_answer(&Template::parse("once.jinja", text)?);
+/// assert!(error.is_some_and(|error| error.seen.contains("No.")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn refused_answer(template: &Template) -> Option<AnalyzeError> {
+    with_big_stack(|| answer(&Probe::new(template)).err()).unwrap_or_else(|e| {
+        let reason = e.to_string();
+        Some(AnalyzeError::no_stack(template.name(), reason))
+    })
 }
 
 /// The most tokens that a spec lists although they mean nothing in an assistant's turn.

@@ -113,7 +113,7 @@ impl Observed {
     /// Asks the template everything.
     pub(crate) fn ask(probe: &Probe<'_>) -> Result<Self, AnalyzeError> {
         let message = AssistantMessage::content(SENTINELS.content);
-        let (style, answer, refuses_answers) = match answer(probe, &message) {
+        let (style, answer, refuses_answers) = match answer(probe) {
             Ok((style, answer)) => (style, answer, false),
             Err(error) => {
                 let style = Style::usual();
@@ -249,11 +249,12 @@ fn anchored(past: LabelledTurn, answer: &LabelledTurn) -> LabelledTurn {
 }
 
 /// C1: the first way to hand over an answer that shows it once.
-fn answer(probe: &Probe<'_>, message: &AssistantMessage) -> Result<(Style, LabelledTurn), AnalyzeError> {
+pub(crate) fn answer(probe: &Probe<'_>) -> Result<(Style, LabelledTurn), AnalyzeError> {
+    let message = AssistantMessage::content(SENTINELS.content);
     let mut first = None;
     for form in [ContentForm::Text, ContentForm::Parts] {
         let style = Style::usual().with_content(form);
-        let turn = probe.turn(message, style, &[]);
+        let turn = probe.turn(&message, style, &[]);
         if let Ok(turn) = &turn
             && turn.only(MessagePart::Content).is_some()
         {
@@ -468,8 +469,7 @@ fn call_styles(style: Style) -> Vec<Style> {
 
 /// The first way to hand over messages with which an answer and, if possible, a call are shown.
 pub(crate) fn working_style(probe: &Probe<'_>) -> (Style, Vec<Variable>) {
-    let message = AssistantMessage::content(SENTINELS.content);
-    let style = answer(probe, &message).map_or(Style::usual(), |(style, _)| style);
+    let style = answer(probe).map_or(Style::usual(), |(style, _)| style);
     call_style(probe, style).1.map_or((style, Vec::new()), |(style, extra, _)| (style, extra))
 }
 

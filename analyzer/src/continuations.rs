@@ -295,6 +295,24 @@ mod tests {
     }
 
     #[test]
+    fn a_template_that_refuses_answers_is_read_from_its_prompts() -> Result<(), Box<dyn Error>> {
+        let text = "{% for m in messages %}{% if m.role == 'assistant' %}{{ raise_exception('One turn.') }}{% endif %}\
+            <|{{ m.role }}|>\n{{ m.content.split('</think>')[-1] }}<|end|>\n{% endfor %}\
+            {% if add_generation_prompt %}<|assistant|>\n{% if enable_thinking is defined and not enable_thinking %}\
+            {{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}{% endif %}";
+        let template = Template::parse("once.jinja", text)?;
+        let spec = analyze(&template, &Naming::of_file("once.jinja"))?;
+        let turn = [&spec.turn.assistant_start, &spec.turn.end, &spec.reasoning.end].map(|marker| marker.trim());
+        assert_eq!(turn, ["<|assistant|>", "<|end|>", "</think>"]);
+        assert_eq!(spec.status, Status::Partial);
+        assert!(spec.gaps.iter().any(|gap| gap.contains("refuses every answer")), "{:?}", spec.gaps);
+        let verification = verify(&template, &spec, 4, 1);
+        assert_eq!(verification.tried, 0);
+        assert!(!verification.continuations.is_empty() && verification.all_held());
+        Ok(())
+    }
+
+    #[test]
     fn values_are_asked_in_each_kind_of_quotes() -> Result<(), Box<dyn Error>> {
         let text = "{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}\
             {% if m.tool_calls %}<|calls|>[{% for c in m.tool_calls %}{{ c.function.name }}(\

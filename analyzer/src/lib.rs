@@ -30,7 +30,7 @@ pub mod trace;
 mod verified;
 mod verify;
 
-pub use analyze::{Naming, analyze, analyze_traced, sha256};
+pub use analyze::{Naming, analyze, analyze_traced, refused_answer, sha256};
 pub use continuations::{Continuation, ContinuationKind};
 pub use error::{AnalyzeError, Gap};
 pub use gap_report::{GapReport, gap_report};

@@ -86,7 +86,9 @@ pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
     let whole = MarkerText::new(text);
     let other = |core: String| {
         let (before, after) = (whole.before.to_owned(), whole.after.to_owned());
-        Literal { before, after, ..tolerated(key, &core, role) }
+        // A token alone opens a call only before the name of a tool.
+        let confirm = role == Role::CallOpen && is_special_token(core.as_bytes());
+        Literal { before, after, confirm, named_next: confirm, ..tolerated(key, &core, role) }
     };
     choices.extend(others.map(|core| Expr::Literal(other(core))));
     match (choices.len(), is_marker(&text)) {

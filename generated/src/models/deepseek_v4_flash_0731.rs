@@ -118,6 +118,32 @@ const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>"
     });
 const MARKER_DSML_INVOKE_NAME: Marker = Marker::new("<｜DSML｜invoke name=\"")
     .layout("\n", "");
+const MARKER_DSML_INVOKE: Marker = Marker::new("<｜DSML｜invoke=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
 const MARKER_DSML_TOOL_CALLS: Marker = Marker::new("<｜DSML｜tool_calls>")
     .layout("\n\n", "");
 const MARKER_DSML_TOOL_CALLS_B: Marker = Marker::new("</｜DSML｜tool_calls>")
@@ -416,8 +442,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS,
     ]
 });
@@ -440,8 +466,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS,
     ]
 });
@@ -459,8 +485,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS,
     ]
 });
@@ -496,8 +522,8 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS,
     ]
 });
@@ -555,8 +581,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         Marker::new("["),
         Marker::new("<｜DSML｜tool_calls>"),
         Marker::new("{").peek(),
@@ -585,8 +611,8 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
@@ -612,8 +638,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
@@ -640,8 +666,8 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS,
     ]
 });
@@ -665,8 +691,8 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
@@ -688,8 +714,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
@@ -769,8 +795,8 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
@@ -792,8 +818,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
@@ -814,8 +840,8 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
 static AFTER_SECTION_START_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         Marker::new("["),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("{").peek(),
@@ -832,8 +858,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
@@ -858,8 +884,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new("]"),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
@@ -886,8 +912,8 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_INVOKE_NAME,
-        Marker::new("<｜DSML｜invoke=\"").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke=").layout("\n", ""),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
         MARKER_DSML_TOOL_CALLS,
     ]
 });

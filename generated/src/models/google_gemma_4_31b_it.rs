@@ -148,6 +148,26 @@ const MARKER_CHANNEL: Marker = Marker::new("<channel|>")
     });
 const MARKER_CHANNEL_CHANNEL_THOUGHT: Marker = Marker::new("<|channel><|channel>thought")
     .layout("", "\n");
+const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
+    .followed_by(const { &[text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
 const TO_AFTER_TURN_END_4: Transition = Transition::new(
         "turn.end",
         &[],
@@ -399,8 +419,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -433,8 +453,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -454,8 +474,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -497,8 +517,8 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -546,8 +566,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -579,8 +599,8 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -628,8 +648,8 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -769,8 +789,8 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -792,8 +812,8 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -829,8 +849,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("]"),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,

@@ -136,6 +136,26 @@ const MARKER_TOOL_RESPONSE: Marker = Marker::new("<|tool_response>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
+    .followed_by(const { &[text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
         &[],
@@ -383,8 +403,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -415,8 +435,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -435,8 +455,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -475,8 +495,8 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -523,8 +543,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -554,8 +574,8 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -601,8 +621,8 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -738,8 +758,8 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
     ]
 });
 
@@ -760,8 +780,8 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -795,8 +815,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("]"),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
-        Marker::new("<|tool_call>:"),
-        Marker::new("<|tool_call>"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),

@@ -129,6 +129,16 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
+    .followed_by(const { &[text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -337,7 +347,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -356,7 +366,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -373,7 +383,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -402,7 +412,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -448,7 +458,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -480,7 +490,7 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -603,7 +613,7 @@ static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -629,7 +639,7 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -661,7 +671,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 

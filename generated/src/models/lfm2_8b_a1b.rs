@@ -123,6 +123,16 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
+    .followed_by(const { &[text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -321,7 +331,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -343,7 +353,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -365,7 +375,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -413,7 +423,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -447,7 +457,7 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -568,7 +578,7 @@ static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -592,7 +602,7 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 
@@ -626,7 +636,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
-        Marker::new("<|tool_call_start|>"),
+        MARKER_TOOL_CALL_START,
     ]
 });
 

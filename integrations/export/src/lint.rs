@@ -42,6 +42,7 @@ mod turns;
 mod values;
 mod variables;
 
+use unjinja_analyzer::refused_answer;
 use unjinja_render::{Template, TemplateError, with_big_stack};
 
 use finding::capitalised;
@@ -81,7 +82,7 @@ pub fn syntax_error(error: &TemplateError) -> Finding {
 
 fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
     let (subject, analysed) = Subject::new(template, options.spec.as_ref());
-    if let Err(error) = analysed {
+    if let Some(error) = analysed.err().or_else(|| refused_answer(template)) {
         let line = error.line.and_then(|line| usize::try_from(line).ok());
         let message = format!(
             "{}: {}.",

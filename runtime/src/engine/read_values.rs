@@ -207,7 +207,10 @@ impl Io<'_> {
             }
             cursor.search.work.add(taken);
             cursor.pos += taken;
-            cursor.search.restart(cursor.pos);
+            // What was compared with markers at this place is remembered.
+            if taken > 0 {
+                cursor.search.restart(cursor.pos);
+            }
             calls.wrote(written, emitter, self.sink);
             calls.note_malformed(malformed, emitter, self.sink);
             if done {

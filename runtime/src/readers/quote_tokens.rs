@@ -4,15 +4,18 @@
 //! Whatever the bytes are, the JSON is well-formed once the value is complete. What breaks the rules is flagged and
 //! corrected in the simplest way.
 
+mod asks;
 mod unquoted;
 
-use memchr::{memchr, memchr2, memchr3};
+use memchr::{memchr, memchr3};
 
 use crate::readers::json::{Progress, Unescaper, escape_bytes_into};
 use crate::readers::number::NumberPrefix;
 use crate::readers::structure::{Act, Container, Expect, Sign, StringEnd, Structure};
 use crate::readers::words::Word;
 use crate::utf8::Utf8Carry;
+use asks::Asks;
+pub(crate) use asks::OpenString;
 
 /// The longest number, in bytes. Longer text is a word. A number waits for its end, so its length must be bounded.
 const MAX_NUMBER: usize = 4300;
@@ -61,28 +64,6 @@ pub(crate) struct Translator {
     /// The current bytes are known to be UTF-8.
     valid: bool,
     asks: Asks,
-}
-
-/// A string that may end where the translator cannot see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OpenString {
-    /// It has a quote token before it.
-    Quoted,
-    /// It has none.
-    Bare,
-}
-
-/// Places where who feeds the translator decides whether a string ends, because the bytes after it tell.
-#[derive(Debug, Clone, Default)]
-struct Asks {
-    /// Before commas in a string without quote tokens that is the whole value.
-    at_commas: bool,
-    /// Before these two bytes in a string that is the whole value and whose closing quote token may be missing.
-    at_end: Option<[u8; 2]>,
-    /// The next byte was asked about, and belongs to the string.
-    answered: bool,
-    /// The last step came to such a place.
-    now: bool,
 }
 
 /// A number or word, which waits for its end.
@@ -186,34 +167,6 @@ impl Translator {
             }
         }
         Progress::Done(taken)
-    }
-
-    /// From now on, `feed` stops before commas in a string without quote tokens, and before `end` in a string with them, if the
-    /// string is the whole value. Then [`continues`](Self::continues) or [`close`](Self::close) has to come.
-    pub(crate) fn ask(&mut self, end: Option<[u8; 2]>) {
-        (self.asks.at_commas, self.asks.at_end) = (true, end);
-    }
-
-    /// The byte before which `feed` stopped belongs to the string.
-    pub(crate) fn continues(&mut self) {
-        self.asks.answered = true;
-    }
-
-    /// The value ends before the byte at which `feed` stopped.
-    pub(crate) fn close(&mut self, out: &mut Vec<u8>) {
-        self.tail.clear();
-        self.structure.malformed = true;
-        self.end_string(out);
-    }
-
-    /// Whether these bytes hold the first of a text before which `feed` stops.
-    pub(crate) fn may_end_with(&self, bytes: &[u8]) -> bool {
-        self.asks.at_end.is_some_and(|[first, _]| bytes.contains(&first))
-    }
-
-    /// The string that is being read where `feed` stopped.
-    pub(crate) fn open_string(&self) -> OpenString {
-        if self.at == At::Text { OpenString::Quoted } else { OpenString::Bare }
     }
 
     /// The same for whole characters.
@@ -346,28 +299,6 @@ impl Translator {
             At::Between(_) if byte.is_ascii_whitespace() => 1,
             At::Between(expect) => self.between(expect, Unit::Byte(byte), out),
         }
-    }
-
-    /// How much of a string comes before what may be its quote token, or before a place to ask about.
-    fn plain_text(&mut self, quote: &[u8], rest: &[u8]) -> usize {
-        let first = quote.first().copied();
-        let Some([one, two]) = self.asks.at_end.filter(|_| self.structure.is_outermost()) else {
-            return first.and_then(|first| memchr(first, rest)).unwrap_or(rest.len());
-        };
-        // Where no quote token may come, only the other byte counts.
-        let first = first.unwrap_or(one);
-        let mut from = usize::from(std::mem::take(&mut self.asks.answered) && rest.first() == Some(&one));
-        while let Some(at) = memchr2(first, one, &rest[from..]).map(|at| from + at) {
-            if rest[at] == one && rest.get(at + 1).is_none_or(|&next| next == two) {
-                self.asks.now = true;
-                return at;
-            }
-            if rest[at] == first && first != one {
-                return at;
-            }
-            from = at + 1;
-        }
-        rest.len()
     }
 
     fn go(&mut self, at: At) -> usize {

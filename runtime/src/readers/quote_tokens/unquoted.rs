@@ -1,5 +1,8 @@
-//! Strings without quote tokens. Models write them; no template does.
+//! Strings without quote tokens, or without the closing one. Models write them; no template does.
 
+use memchr::{memchr, memchr2};
+
+use super::asks::OpenString;
 use super::{At, Translator, is_name};
 use crate::readers::structure::{Container, Expect};
 
@@ -139,5 +142,55 @@ impl Translator {
         }
         self.write_tail(out);
         self.again(At::Single)
+    }
+
+    /// From now on, `feed` stops before commas in a string without quote tokens, and before `end` in a string with them, if the
+    /// string is the whole value. Then [`continues`](Self::continues) or [`close`](Self::close) has to come.
+    pub(crate) fn ask(&mut self, end: Option<[u8; 2]>) {
+        (self.asks.at_commas, self.asks.at_end) = (true, end);
+    }
+
+    /// The byte before which `feed` stopped belongs to the string.
+    pub(crate) fn continues(&mut self) {
+        self.asks.answered = true;
+    }
+
+    /// The value ends before the byte at which `feed` stopped.
+    pub(crate) fn close(&mut self, out: &mut Vec<u8>) {
+        self.tail.clear();
+        self.structure.malformed = true;
+        self.end_string(out);
+    }
+
+    /// Whether these bytes hold the first of a text before which `feed` stops.
+    pub(crate) fn may_end_with(&self, bytes: &[u8]) -> bool {
+        self.asks.at_end.is_some_and(|[first, _]| bytes.contains(&first))
+    }
+
+    /// The string that is being read where `feed` stopped.
+    pub(crate) fn open_string(&self) -> OpenString {
+        if self.at == At::Text { OpenString::Quoted } else { OpenString::Bare }
+    }
+
+    /// How much of a string comes before what may be its quote token, or before a place to ask about.
+    pub(super) fn plain_text(&mut self, quote: &[u8], rest: &[u8]) -> usize {
+        let first = quote.first().copied();
+        let Some([one, two]) = self.asks.at_end.filter(|_| self.structure.is_outermost()) else {
+            return first.and_then(|first| memchr(first, rest)).unwrap_or(rest.len());
+        };
+        // Where no quote token may come, only the other byte counts.
+        let first = first.unwrap_or(one);
+        let mut from = usize::from(std::mem::take(&mut self.asks.answered) && rest.first() == Some(&one));
+        while let Some(at) = memchr2(first, one, &rest[from..]).map(|at| from + at) {
+            if rest[at] == one && rest.get(at + 1).is_none_or(|&next| next == two) {
+                self.asks.now = true;
+                return at;
+            }
+            if rest[at] == first && first != one {
+                return at;
+            }
+            from = at + 1;
+        }
+        rest.len()
     }
 }
