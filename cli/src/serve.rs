@@ -1,7 +1,7 @@
 //! `unjinja serve`: OpenAI's and Anthropic's chat APIs in front of a server that completes text. The proxy itself is
 //! `unjinja_server::http`; this reads its configuration and its models, and prints its log. It must never print a key.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -61,6 +61,19 @@ pub(crate) struct Arguments {
     /// The limit of tokens for requests without one. llama.cpp needs none.
     #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = positive::<u64>)]
     max_tokens: u64,
+    /// Refuse requests with images and documents. Otherwise a sentence stands in the place of each.
+    #[arg(long)]
+    refuse_media: bool,
+    /// A name under which the proxy is reached, besides those of this machine (`localhost`, `127.0.0.1`, `[::1]`). On an address that
+    /// other machines reach, any name is answered unless some are given.
+    #[arg(long, value_name = "NAME", help_heading = "Security")]
+    allow_host: Vec<String>,
+    /// A web page that may ask, such as `https://chat.example`; `*` for any. Without it, requests of pages are refused.
+    #[arg(long, value_name = "ORIGIN", help_heading = "Security")]
+    cors: Vec<String>,
+    /// A field of requests that goes on to the upstream. Without it, only those go on that say how to sample.
+    #[arg(long, value_name = "FIELD", help_heading = "Security")]
+    pass_field: Vec<String>,
     #[command(flatten)]
     cut: CutArgs,
     /// Add the parser's diagnostics to answers, in an extra field.
@@ -98,6 +111,9 @@ struct LimitArgs {
     /// Seconds between two tokens.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = positive::<u64>)]
     idle_timeout: u64,
+    /// Seconds of silence after which a stream has a ping.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = positive::<u64>)]
+    ping_after: u64,
     /// Seconds for a client to send the head of a request, or its body, or to take a piece of the answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = positive::<u64>)]
     client_timeout: u64,
@@ -223,6 +239,7 @@ fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
         UpstreamConfig::new(&arguments.upstream, api).map_err(|error| Failure::Input(error.to_string()))?;
     upstream.key = key(arguments.upstream_api_key_file.as_deref(), UPSTREAM_KEY)?;
     upstream.max_tokens = arguments.max_tokens;
+    upstream.pass_fields.clone_from(&arguments.pass_field);
     upstream.bos = match arguments.bos {
         BosFrom::Auto => Bos::Auto,
         BosFrom::Template => Bos::Template,
@@ -242,6 +259,13 @@ fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
     let mut config = Config::new(upstream);
     config.key = key(arguments.api_key_file.as_deref(), KEY)?;
     config.diagnostics = arguments.diagnostics;
+    config.refuse_media = arguments.refuse_media;
+    config.origins.clone_from(&arguments.cors);
+    let local = arguments.listen.ip().is_loopback();
+    if local || !arguments.allow_host.is_empty() {
+        let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        config.hosts = Some(own.into_iter().chain(arguments.allow_host.iter().cloned()).collect());
+    }
     config.cut_calls = arguments.cut.cut_calls();
     let limits = &arguments.limits;
     (config.limits.body, config.limits.tools) = (limits.max_body, limits.max_tools);
@@ -251,6 +275,7 @@ fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
         connect: seconds(limits.connect_timeout),
         first_byte: seconds(limits.first_token_timeout),
         idle: seconds(limits.idle_timeout),
+        silence: seconds(limits.ping_after),
         client: seconds(limits.client_timeout),
         shutdown: seconds(limits.shutdown_timeout),
     };
@@ -355,7 +380,8 @@ fn positive<N: FromStr + PartialOrd + Default>(text: &str) -> Result<N, String> 
 
 /// An address to listen on.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "give an IP address and a port, like 127.0.0.1:8080".to_owned())
+    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
+    found.ok_or_else(|| "give an address and a port, like 127.0.0.1:8080 or localhost:8080".to_owned())
 }
 
 fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {

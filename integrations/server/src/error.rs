@@ -1,5 +1,6 @@
 //! What a client is told if a request cannot be served: a status and a body, in the form of either API.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::SerializeMap;
@@ -23,14 +24,16 @@ use serde::{Serialize, Serializer};
 pub struct ApiError {
     status: u16,
     param: Option<String>,
-    code: Option<&'static str>,
+    code: Option<Cow<'static, str>>,
+    /// OpenAI's type, where the upstream gave one.
+    kind: Option<String>,
     message: String,
 }
 
 impl ApiError {
     /// An error with this HTTP status and no parameter.
     pub fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, param: None, code: None, message: message.into() }
+        Self { status, param: None, code: None, kind: None, message: message.into() }
     }
 
     /// Status 400: the parameter at `place` is wrong. The message is `place: cause; next`.
@@ -46,14 +49,14 @@ impl ApiError {
     /// Status 404: `/v1/responses` is not served.
     pub fn no_responses_api() -> Self {
         let message = "/v1/responses is not served here; use /v1/chat/completions (OpenAI) or /v1/messages (Anthropic)";
-        Self { code: Some("unknown_url"), ..Self::new(404, message) }
+        Self { code: Some("unknown_url".into()), ..Self::new(404, message) }
     }
 
     /// Status 404: no model has this name. `known` lists those that there are.
     pub fn no_model(name: &str, known: &str) -> Self {
         let shown: String = name.chars().take(80).collect();
         let message = format!("model: no model is called {shown:?}; use one of: {known}");
-        Self { param: Some("model".to_owned()), code: Some("model_not_found"), ..Self::new(404, message) }
+        Self { param: Some("model".to_owned()), code: Some("model_not_found".into()), ..Self::new(404, message) }
     }
 
     fn at(place: &str, code: &'static str, cause: impl fmt::Display, next: impl fmt::Display) -> Self {
@@ -61,7 +64,15 @@ impl ApiError {
             "" => (None, format!("{cause}; {next}")),
             place => (Some(place.to_owned()), format!("{place}: {cause}; {next}")),
         };
-        Self { status: 400, param, code: Some(code), message }
+        Self { status: 400, param, code: Some(code.into()), kind: None, message }
+    }
+
+    /// The error with the words for programs that the upstream gave.
+    #[cfg(feature = "http")]
+    pub(crate) fn said(mut self, kind: Option<&str>, code: Option<&str>) -> Self {
+        self.kind = kind.map(str::to_owned);
+        self.code = code.map(|code| code.to_owned().into());
+        self
     }
 
     /// The HTTP status.
@@ -76,7 +87,7 @@ impl ApiError {
 
     /// A word for programs: `unsupported_parameter`, `invalid_value`, `unknown_url`, `model_not_found`.
     pub fn code(&self) -> Option<&str> {
-        self.code
+        self.code.as_deref()
     }
 
     /// The sentence for people, with the place, the cause and the next step.
@@ -85,7 +96,10 @@ impl ApiError {
     }
 
     /// OpenAI's type of the error.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &str {
+        if let Some(kind) = &self.kind {
+            return kind;
+        }
         match self.status {
             401 => "authentication_error",
             403 => "permission_error",
@@ -114,12 +128,12 @@ impl Serialize for ApiError {
         #[derive(Serialize)]
         struct Body<'e> {
             message: &'e str,
-            r#type: &'static str,
+            r#type: &'e str,
             param: Option<&'e str>,
-            code: Option<&'static str>,
+            code: Option<&'e str>,
         }
         let mut map = serializer.serialize_map(Some(1))?;
-        let body = Body { message: &self.message, r#type: self.kind(), param: self.param(), code: self.code };
+        let body = Body { message: &self.message, r#type: self.kind(), param: self.param(), code: self.code() };
         map.serialize_entry("error", &body)?;
         map.end()
     }

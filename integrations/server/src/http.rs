@@ -14,11 +14,13 @@
 mod answer;
 mod client;
 mod config;
+mod fields;
 mod guard;
 mod lines;
 mod log;
 mod metrics;
 mod models;
+mod origin;
 mod reply;
 mod router;
 mod serve;

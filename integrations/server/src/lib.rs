@@ -13,6 +13,7 @@ mod context;
 mod error;
 mod finish;
 mod ids;
+mod media;
 mod prepare;
 mod request;
 mod request_value;

@@ -36,6 +36,8 @@ pub struct Request {
     pub sampling: Sampling,
     /// Whether the response is to be streamed.
     pub stream: bool,
+    /// The places of images, documents and the like, as JSON paths. A sentence stands in the place of each: the model reads text only.
+    pub replaced: Vec<String>,
 }
 
 /// A message of a conversation.
@@ -139,6 +141,33 @@ pub(crate) fn one_choice(root: &RequestValue<'_>) -> Result<(), ApiError> {
             Err(ApiError::unsupported("n", format!("{n} choices are not supported"), "send as many requests"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Variables of templates that a client cannot set: what the request says in its own fields, and the tokens of the model.
+const OWN_VARIABLES: [&str; 10] = [
+    "messages",
+    "tools",
+    "functions",
+    "add_generation_prompt",
+    "continue_final_message",
+    "bos_token",
+    "eos_token",
+    "pad_token",
+    "unk_token",
+    "sep_token",
+];
+
+/// `chat_template_kwargs`: further variables for the template.
+pub(crate) fn template_variables(root: &RequestValue<'_>) -> Result<Map<String, Value>, ApiError> {
+    let Some(place) = root.get("chat_template_kwargs") else { return Ok(Map::new()) };
+    let variables = place.object()?;
+    match variables.keys().find(|name| OWN_VARIABLES.contains(&name.as_str())) {
+        None => Ok(variables.clone()),
+        Some(name) => {
+            let cause = "the template gets this from the request and from the model";
+            Err(ApiError::invalid(&place.path_of(name), cause, "leave it out"))
+        }
     }
 }
 

@@ -96,10 +96,9 @@ def main():
         ask_anthropic(two.with_options(base_url=f"{address}/{turn}"), turn)
     refused("openai", openai.BadRequestError, lambda: one.chat.completions.create(model="m", messages=ASK, n=2))
     refused("openai", openai.NotFoundError, lambda: one.responses.create(model="m", input="Hi"))
-    image = {"type": "image", "source": {"type": "url", "url": "http://localhost/a.png"}}
-    ask = [{"role": "user", "content": [image]}]
+    search = {"type": "web_search_20250305", "name": "web_search"}
     refused("anthropic", anthropic.BadRequestError,
-            lambda: two.messages.create(model="m", max_tokens=9, messages=ask))
+            lambda: two.messages.create(model="m", max_tokens=9, messages=ASK, tools=[search]))
 
 
 if __name__ == "__main__":

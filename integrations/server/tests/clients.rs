@@ -223,7 +223,7 @@ fn the_official_clients_assemble_the_message() -> Result<(), Failure> {
     assert_eq!((&refused[0]["error"], told(0, "param")), (&json!(400), "n".to_owned()));
     assert_eq!((&refused[1]["error"], told(1, "message").contains("/v1/responses")), (&json!(404), true));
     assert_eq!((&refused[2]["error"], told(2, "kind")), (&json!(400), "invalid_request_error".to_owned()));
-    assert!(told(2, "message").starts_with("messages[0].content[0]: images"), "{refused:?}");
+    assert!(told(2, "message").starts_with("tools[0].type: "), "{refused:?}");
     Ok(())
 }
 

@@ -1,21 +1,24 @@
 //! Reads a request to messages.
 
 use serde::{Deserialize, Deserializer, de};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use unjinja_runtime::Tools;
 
 use super::block::{messages, text};
 use crate::error::ApiError;
+use crate::media::Replaced;
 use crate::prepare::Prepared;
 use crate::request::{
     ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_tools, stop_texts,
+    template_variables,
 };
 use crate::request_value::{RequestValue, parse};
 use unjinja_spec::FormatSpec;
 
 /// A request to messages.
 ///
-/// - Images, documents, tools that Anthropic runs (`web_search_…`), `mcp_servers`, `container`, and a last message of the
+/// - A sentence stands in the place of images and of documents that are no text; [`Request::replaced`] names their places.
+/// - Tools that Anthropic runs (`web_search_…`), `mcp_servers`, `container`, and a last message of the
 ///   assistant that is to be continued are refused by name. So is `n` above 1, which some clients send.
 /// - `metadata`, `service_tier`, `cache_control` and `context_management` are ignored.
 /// - `temperature`, `top_p`, `top_k` and fields that are not known are passed on in [`Sampling::settings`].
@@ -95,25 +98,24 @@ impl MessagesRequest {
             let key = key.as_str();
             !READ.contains(&key) && !IGNORED.contains(&key) && key != "tools" && !value.is_null()
         });
+        let mut replaced = Vec::new();
         let request = Request {
             model: root.get_text("model")?.unwrap_or_default().to_owned(),
-            messages: conversation(&root)?,
+            messages: conversation(&root, &mut replaced)?,
             tools: tools(&root)?,
             tool_choice,
             parallel_tool_calls,
             response_format: response_format(&root)?,
             thinking: thinking(&root)?,
             reasoning_effort: effort.map(str::to_owned),
-            template_variables: match root.get("chat_template_kwargs") {
-                None => Map::new(),
-                Some(place) => place.object()?.clone(),
-            },
+            template_variables: template_variables(&root)?,
             sampling: Sampling {
                 max_tokens,
                 stop: stop_texts(&root.get_list("stop_sequences")?)?,
                 settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
             },
             stream: root.get_bool("stream")?.unwrap_or(false),
+            replaced,
         };
         Ok(Self { request })
     }
@@ -135,17 +137,17 @@ impl<'de> Deserialize<'de> for MessagesRequest {
     }
 }
 
-fn conversation(root: &RequestValue<'_>) -> Result<Vec<ChatMessage>, ApiError> {
+fn conversation(root: &RequestValue<'_>, replaced: &mut Replaced) -> Result<Vec<ChatMessage>, ApiError> {
     let mut all = Vec::new();
     if let Some(system) = root.get("system") {
-        all.push(ChatMessage::new(Role::System, text(&system)?));
+        all.push(ChatMessage::new(Role::System, text(&system, replaced)?));
     }
     let list = root.need("messages", "the conversation")?.list()?;
     let Some(last) = list.last() else {
         return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
     };
     for place in &list {
-        all.extend(messages(place)?);
+        all.extend(messages(place, replaced)?);
     }
     if all.last().is_some_and(|message| message.role == Role::Assistant) {
         return Err(

@@ -1,5 +1,6 @@
 //! Serves one request: reads it, renders the prompt, asks the upstream, and passes its answer on while it arrives.
 
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,10 +12,12 @@ use axum::http::{HeaderValue, Response, header};
 use bytes::Bytes;
 use futures_core::Stream;
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
-use unjinja_dynamic::{ModelError, Target};
+use tokio::time::{sleep, timeout};
+use unjinja_dynamic::ModelError;
 
 use super::config::GrammarUse;
+use super::config::UpstreamConfig;
+use super::fields;
 use super::guard::Guard;
 use super::log::LogLine;
 use super::metrics::add;
@@ -27,6 +30,7 @@ use crate::anthropic::MessagesRequest;
 use crate::error::ApiError;
 use crate::openai::ChatRequest;
 use crate::prepare::Prepared;
+use crate::request::Request;
 use crate::request_value::parse;
 
 /// How many pieces wait for a client that reads slowly.
@@ -89,35 +93,67 @@ pub(crate) fn json_response(body: String) -> Response<Body> {
     response
 }
 
-/// An answer whose first piece has arrived.
+/// How many fields the header of a response names.
+const NAMED: usize = 16;
+
+/// Names the fields of the request that did not go on to the upstream.
+fn name_ignored(response: &mut Response<Body>, ignored: &[String]) {
+    let is_name =
+        |name: &&str| name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let names: Vec<&str> = ignored.iter().map(String::as_str).filter(is_name).take(NAMED).collect();
+    if let Ok(value) = HeaderValue::from_str(&names.join(", "))
+        && !names.is_empty()
+    {
+        response.headers_mut().insert("x-unjinja-ignored-fields", value);
+    }
+}
+
+/// The upstream's answer with its first piece.
+type Opened = Result<(Answer, Option<Piece>), Trouble>;
+
+/// The same while it is waited for.
+type Opening = Pin<Box<dyn Future<Output = Opened> + Send>>;
+
+/// An answer that has begun.
 struct Begun {
     model: String,
     turn: TurnReader,
-    answer: Answer,
-    first: Option<Piece>,
+    opening: Opening,
     stream: bool,
+    /// The fields of the request that did not go on to the upstream.
+    ignored: Vec<String>,
 }
 
-/// Does everything up to the first piece: until then, an error has a status of its own.
+/// Does everything up to the first piece, or for a stream up to where a client has to hear something.
 async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refusal> {
     let shared = state.clone();
     let Asked { served, prepared, include_usage } = aside(state, move || read(&shared, api, &body)).await?;
     let adds_bos = state.upstream.adds_bos().await;
-    let (upstream, served_model) = (state.upstream.config(), served.clone());
-    let constrain = (upstream.grammar, upstream.engine);
-    let (prepared, ask) = aside(state, move || render(prepared, &served_model, adds_bos, constrain)).await?;
+    let (shared, served_model) = (state.clone(), served.clone());
+    let rendered = aside(state, move || render(prepared, &served_model, adds_bos, shared.upstream.config())).await?;
+    let (prepared, mut ask) = rendered;
+    let ignored = fields::keep(&mut ask.settings, &state.upstream.config().pass_fields);
     let options = ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
     let stops = prepared.sampling.stop;
     let reply = Reply::new(&options, prepared.model, prepared.call_ids);
     let parsing = prepared.options.cut_calls(state.config.cut_calls);
     let turn = TurnReader::new(&served, parsing, reply, stops);
-    let trouble = |trouble: Trouble| {
-        state.metrics.upstream_error(trouble.kind);
-        trouble
+    let shared = state.clone();
+    let mut opening: Opening = Box::pin(async move {
+        let mut answer = shared.upstream.send(&ask).await?;
+        let first = answer.next().await?;
+        Ok((answer, first))
+    });
+    // An error has a status of its own, unless it takes long: then a stream begins without a word of the model.
+    let opened = match prepared.stream {
+        true => timeout(state.config.timeouts.silence, &mut opening).await.ok(),
+        false => Some(opening.as_mut().await),
     };
-    let mut answer = state.upstream.send(&ask).await.map_err(trouble)?;
-    let first = answer.next().await.map_err(trouble)?;
-    Ok(Begun { model: served.name().to_owned(), turn, answer, first, stream: prepared.stream })
+    if let Some(opened) = opened {
+        let opened = opened.inspect_err(|trouble| state.metrics.upstream_error(trouble.kind))?;
+        opening = Box::pin(std::future::ready(Ok(opened)));
+    }
+    Ok(Begun { model: served.name().to_owned(), turn, opening, stream: prepared.stream, ignored })
 }
 
 /// Does work that takes long for a long conversation or a large grammar: other answers continue meanwhile.
@@ -147,11 +183,24 @@ fn read(state: &State, api: Api, body: &[u8]) -> Result<Asked, ApiError> {
     let (prepared, include_usage) = match api {
         Api::OpenAi => {
             let request = ChatRequest::from_value(&value)?;
+            only_text(state, &request.request)?;
             (request.prepare(served.model.spec())?, request.include_usage)
         }
-        Api::Anthropic => (MessagesRequest::from_value(&value)?.prepare(served.model.spec())?, true),
+        Api::Anthropic => {
+            let request = MessagesRequest::from_value(&value)?;
+            only_text(state, &request.request)?;
+            (request.prepare(served.model.spec())?, true)
+        }
     };
     Ok(Asked { served, prepared, include_usage })
+}
+
+/// Refuses what is no text, if the operator wants that.
+fn only_text(state: &State, request: &Request) -> Result<(), ApiError> {
+    match request.replaced.first().filter(|_| state.config.refuse_media) {
+        Some(place) => Err(ApiError::unsupported(place, "only text can be read here", "send text only")),
+        None => Ok(()),
+    }
 }
 
 /// Renders the prompt, and makes what the upstream is asked.
@@ -159,8 +208,9 @@ fn render(
     mut prepared: Prepared,
     served: &ServedModel,
     adds_bos: bool,
-    (grammar, engine): (GrammarUse, Target),
+    upstream: &UpstreamConfig,
 ) -> Result<(Prepared, Ask), ApiError> {
+    let (grammar, engine) = (upstream.grammar, upstream.engine);
     let refused = |error: ModelError| match error {
         // The template's own words: it refuses the conversation, or cannot render it.
         ModelError::Render(error) => ApiError::new(400, format!("messages: the template refuses this: {error}")),
@@ -200,7 +250,11 @@ fn render(
 
 /// Reads the whole answer. If the client goes away, this future is dropped, and the upstream's answer with it.
 async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
-    let Begun { model, mut turn, mut answer, first, .. } = begun;
+    let Begun { model, mut turn, opening, ignored, .. } = begun;
+    let (mut answer, first) = match opening.await {
+        Ok(opened) => opened,
+        Err(trouble) => return refused(api, guard, &trouble.into()),
+    };
     let (mut out, mut closing, mut next) = (String::new(), state.closing.clone(), first);
     while let Some(piece) = next {
         add(&state.metrics.pieces, 1);
@@ -217,7 +271,9 @@ async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<
     note(state, &model, &ended);
     add(&state.metrics.bytes_out, out.len() as u64);
     guard.end(200, None, ended.own);
-    json_response(out)
+    let mut response = json_response(out);
+    name_ignored(&mut response, &ignored);
+    response
 }
 
 /// The next piece, unless the proxy ends before.
@@ -226,10 +282,12 @@ async fn following(answer: &mut Answer, closing: &mut watch::Receiver<bool>) -> 
         biased;
         next = answer.next() => next,
         // An error means that the sender is gone, and the proxy with it.
-        _ = closing.wait_for(|closing| *closing) => {
-            Err(Trouble::new("shutdown", 503, "the server is shutting down; send the request again"))
-        }
+        _ = closing.wait_for(|closing| *closing) => Err(shutting_down()),
     }
+}
+
+fn shutting_down() -> Trouble {
+    Trouble::new("shutdown", 503, "the server is shutting down; send the request again")
 }
 
 fn note(state: &State, model: &str, ended: &Ended) {
@@ -248,6 +306,7 @@ fn note(state: &State, model: &str, ended: &Ended) {
 /// Passes the answer on while it arrives. A task of its own reads it, so that a client that takes nothing holds up nobody.
 fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
     let (send, receive) = mpsc::channel(WAITING);
+    let ignored = begun.ignored.clone();
     tokio::spawn(pump(state, api, guard, begun, send));
     let mut response = Response::new(Body::from_stream(Received { receive, complete: false }));
     let headers = response.headers_mut();
@@ -255,6 +314,7 @@ fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) -> Response
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Some reverse proxies collect answers otherwise.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    name_ignored(&mut response, &ignored);
     response
 }
 
@@ -265,9 +325,27 @@ enum BodyPart {
 }
 
 async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mpsc::Sender<BodyPart>) {
-    let Begun { model, mut turn, mut answer, first, .. } = begun;
-    let (mut out, mut closing, mut next) = (String::new(), state.closing.clone(), Ok::<_, Trouble>(first));
+    let Begun { model, mut turn, mut opening, .. } = begun;
+    let (mut out, mut closing, silence) = (String::new(), state.closing.clone(), state.config.timeouts.silence);
     turn.start(&mut out);
+    let opened = loop {
+        let step = tokio::select! {
+            biased;
+            () = send.closed() => return,
+            opened = &mut opening => Some(opened),
+            _ = closing.wait_for(|closing| *closing) => Some(Err(shutting_down())),
+            () = sleep(silence) => None,
+        };
+        if let Some(opened) = step {
+            break opened;
+        }
+        let part = BodyPart::Text(std::mem::take(&mut out) + api.ping());
+        let Ok(Ok(())) = timeout(state.config.timeouts.client, send.send(part)).await else { return };
+    };
+    let (mut answer, mut next) = match opened {
+        Ok((answer, first)) => (Some(answer), Ok(first)),
+        Err(trouble) => (None, Err(trouble)),
+    };
     loop {
         let (turn_on, ended, error) = match next {
             Ok(Some(piece)) => {
@@ -302,10 +380,20 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mps
             return;
         };
         turn = on;
-        next = tokio::select! {
-            biased;
-            () = send.closed() => return,
-            next = following(&mut answer, &mut closing) => next,
+        // Without an answer there was an error, and the turn has ended.
+        let Some(answer) = &mut answer else { return };
+        next = loop {
+            let step = tokio::select! {
+                biased;
+                () = send.closed() => return,
+                next = following(answer, &mut closing) => Some(next),
+                () = sleep(silence) => None,
+            };
+            if let Some(next) = step {
+                break next;
+            }
+            let part = BodyPart::Text(api.ping().to_owned());
+            let Ok(Ok(())) = timeout(state.config.timeouts.client, send.send(part)).await else { return };
         };
     }
 }

@@ -20,8 +20,15 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// The key that clients must send; anybody may ask if there is none.
     pub key: Option<Secret>,
+    /// The names in the header `Host` under which requests are answered; with `None`, any.
+    pub hosts: Option<Vec<String>>,
+    /// The pages that may ask, by their header `Origin`; `*` means any. A page that is reached under the proxy's own name may ask in
+    /// any case.
+    pub origins: Vec<String>,
     /// Whether answers have the diagnostics of the parser, in an extra field.
     pub diagnostics: bool,
+    /// Whether a request with an image or a document is refused. Otherwise a sentence stands in its place.
+    pub refuse_media: bool,
     /// What becomes of calls that the model does not close.
     pub cut_calls: CutCalls,
     /// Takes the lines of the log.
@@ -32,7 +39,18 @@ impl Config {
     /// The defaults, with this upstream.
     pub fn new(upstream: UpstreamConfig) -> Self {
         let (limits, timeouts) = (Limits::default(), Timeouts::default());
-        Self { upstream, limits, timeouts, key: None, diagnostics: false, cut_calls: CutCalls::Keep, log: Log::none() }
+        Self {
+            upstream,
+            limits,
+            timeouts,
+            key: None,
+            hosts: None,
+            origins: Vec::new(),
+            diagnostics: false,
+            refuse_media: false,
+            cut_calls: CutCalls::Keep,
+            log: Log::none(),
+        }
     }
 }
 
@@ -51,6 +69,8 @@ pub struct UpstreamConfig {
     pub engine: Target,
     /// Who begins a prompt with the token that begins a text (BOS).
     pub bos: Bos,
+    /// Fields of requests that go on to the upstream, besides those that say how to sample.
+    pub pass_fields: Vec<String>,
     /// The limit of tokens for requests that name none. Servers with OpenAI's protocol need one, because their own default is
     /// 16.
     pub max_tokens: u64,
@@ -77,6 +97,9 @@ impl UpstreamConfig {
             return Err(failed("https needs the feature `tls` of unjinja-server".to_owned()));
         }
         let path = parsed.path().trim_end_matches('/');
+        if let Some(end) = ENDPOINTS.into_iter().find(|end| path.ends_with(end)) {
+            return Err(failed(format!("it ends with the endpoint {end}; leave that out")));
+        }
         let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
         parsed.set_path(&path);
         parsed.set_query(None);
@@ -86,9 +109,13 @@ impl UpstreamConfig {
             UpstreamApi::LlamaCpp => GrammarUse::WhenPromised,
         };
         let bos = Bos::default();
-        Ok(Self { url: parsed, api, key: None, grammar, engine: Target::Gbnf, bos, max_tokens: 4096 })
+        let (engine, pass_fields) = (Target::Gbnf, Vec::new());
+        Ok(Self { url: parsed, api, key: None, grammar, engine, bos, pass_fields, max_tokens: 4096 })
     }
 }
+
+/// Endpoints of upstreams, which their addresses do not have.
+const ENDPOINTS: [&str; 5] = ["/completions", "/completion", "/messages", "/responses", "/models"];
 
 /// Why an address cannot be that of an upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,6 +198,8 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Between two tokens.
     pub idle: Duration,
+    /// Until a stream in which nothing comes from the model has a ping, and its first one the head of the response.
+    pub silence: Duration,
     /// For a client to send the head of a request, its body, and to take a piece of the answer.
     pub client: Duration,
     /// For answers that are being written when the proxy is told to end.
@@ -184,6 +213,7 @@ impl Default for Timeouts {
             connect: seconds(5),
             first_byte: seconds(300),
             idle: seconds(60),
+            silence: seconds(10),
             client: seconds(60),
             shutdown: seconds(30),
         }

@@ -9,6 +9,9 @@ use crate::openai::{ChatCompletion, ChunkWriter};
 use crate::sse;
 use unjinja_spec::CallIds;
 
+/// The path of Anthropic's API.
+pub(crate) const MESSAGES: &str = "/v1/messages";
+
 /// The API that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Api {
@@ -17,6 +20,11 @@ pub(crate) enum Api {
 }
 
 impl Api {
+    /// The API that a path belongs to.
+    pub(crate) fn of_path(path: &str) -> Self {
+        if path.starts_with(MESSAGES) { Self::Anthropic } else { Self::OpenAi }
+    }
+
     /// An error as JSON.
     pub(crate) fn error(self, error: &ApiError) -> String {
         match self {
@@ -24,6 +32,14 @@ impl Api {
             Self::Anthropic => serde_json::to_string(&error.anthropic()),
         }
         .unwrap_or_default()
+    }
+
+    /// What says in a stream that the answer goes on: without it, proxies on the way give the connection up.
+    pub(crate) fn ping(self) -> &'static str {
+        match self {
+            Self::OpenAi => ": ping\n\n",
+            Self::Anthropic => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        }
     }
 
     /// An error in the middle of a stream.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State as Shared};
-use axum::http::{HeaderValue, Method, Response, header};
+use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::routing::{any, get, post};
 use serde_json::{Value, json};
@@ -17,12 +17,12 @@ use super::guard::{self, Guard};
 use super::log::LogLine;
 use super::metrics::add;
 use super::models::ServedModel;
-use super::reply::Api;
+use super::origin;
+use super::reply::{Api, MESSAGES};
 use super::state::State;
 use crate::error::ApiError;
 
 const CHAT: &str = "/v1/chat/completions";
-const MESSAGES: &str = "/v1/messages";
 
 /// All endpoints.
 pub(crate) fn router(state: Arc<State>) -> Router {
@@ -36,18 +36,14 @@ pub(crate) fn router(state: Arc<State>) -> Router {
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(state.clone(), check_key));
-    Router::new().route("/health", get(health)).merge(guarded).with_state(state)
-}
-
-/// The API that a path belongs to.
-fn api_of(path: &str) -> Api {
-    if path.starts_with(MESSAGES) { Api::Anthropic } else { Api::OpenAi }
+    let all = Router::new().route("/health", get(health)).route("/ready", get(ready)).merge(guarded);
+    all.layer(middleware::from_fn_with_state(state.clone(), origin::check)).with_state(state)
 }
 
 async fn check_key(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response<Body> {
     match guard::check(state.config.key.as_ref(), request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(error) => refused(&state, api_of(request.uri().path()), "*", &error, "no valid key"),
+        Err(error) => refused(&state, Api::of_path(request.uri().path()), "*", &error, "no valid key"),
     }
 }
 
@@ -59,15 +55,16 @@ fn refused(state: &State, api: Api, route: &'static str, error: &ApiError, why: 
 }
 
 async fn unknown(request: Request) -> Response<Body> {
-    let message = format!("{CHAT}, {MESSAGES}, /v1/models, /health and /metrics are served here, and nothing else");
-    error_response(api_of(request.uri().path()), &ApiError::new(404, message))
+    let message =
+        format!("{CHAT}, {MESSAGES}, /v1/models, /health, /ready and /metrics are served here, and nothing else");
+    error_response(Api::of_path(request.uri().path()), &ApiError::new(404, message))
 }
 
 async fn wrong_method(method: Method, request: Request) -> Response<Body> {
     let path = request.uri().path();
     let next = if matches!(path, CHAT | MESSAGES) { "POST" } else { "GET" };
     let message = format!("{method} is not possible here; use {next}");
-    error_response(api_of(path), &ApiError::new(405, message))
+    error_response(Api::of_path(path), &ApiError::new(405, message))
 }
 
 async fn generate(
@@ -135,11 +132,24 @@ async fn model(Shared(state): Shared<Arc<State>>, Path(name): Path<String>) -> R
     }
 }
 
+/// Whether the proxy runs. The upstream is not asked: a supervisor must not end the proxy because the upstream hangs.
 async fn health(Shared(state): Shared<Arc<State>>) -> Response<Body> {
-    let status = state.upstream.probe().await.ok();
-    let upstream = json!({"reachable": status.is_some(), "status": status});
     let active = state.metrics.active.load(Ordering::Relaxed);
-    json_response(json!({"status": "ok", "upstream": upstream, "active": active}).to_string())
+    json_response(json!({"status": "ok", "active": active}).to_string())
+}
+
+/// Whether requests can be answered: the upstream answers with a status that is no error.
+async fn ready(Shared(state): Shared<Arc<State>>) -> Response<Body> {
+    let status = state.upstream.probe().await.ok();
+    // Some servers have no `/health`.
+    let is_ready = status.is_some_and(|status| status < 400 || status == 404);
+    let upstream = json!({"reachable": status.is_some(), "status": status});
+    let word = if is_ready { "ready" } else { "not ready" };
+    let mut response = json_response(json!({"status": word, "upstream": upstream}).to_string());
+    if !is_ready {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    response
 }
 
 async fn metrics(Shared(state): Shared<Arc<State>>) -> Response<Body> {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
 use crate::error::ApiError;
+use crate::media::{Replaced, stand_in};
 use crate::request::{ChatMessage, Role, arguments_text};
 use crate::request_value::RequestValue;
 
@@ -16,7 +17,11 @@ const ONLY_TEXT: &str = "send text parts only";
 pub(super) type Called = HashMap<String, Option<String>>;
 
 /// One message. `called` are the calls of the messages that precede it; those of this one are added.
-pub(super) fn message(place: &RequestValue<'_>, called: &mut Called) -> Result<ChatMessage, ApiError> {
+pub(super) fn message(
+    place: &RequestValue<'_>,
+    called: &mut Called,
+    replaced: &mut Replaced,
+) -> Result<ChatMessage, ApiError> {
     place.object()?;
     let role_place = place.need("role", "the role of the message")?;
     let role = match role_place.text()? {
@@ -33,7 +38,7 @@ pub(super) fn message(place: &RequestValue<'_>, called: &mut Called) -> Result<C
         return Err(audio.unsupported("audio is", ONLY_TEXT));
     }
     let mut message = ChatMessage { role, name: place.get_text("name")?.map(str::to_owned), ..ChatMessage::default() };
-    message.content = content(place, role)?;
+    message.content = content(place, role, replaced)?;
     if role == Role::Assistant {
         let reasoning = place.get_text("reasoning_content")?.filter(|text| !text.is_empty());
         let reasoning = match reasoning {
@@ -65,29 +70,31 @@ pub(super) fn message(place: &RequestValue<'_>, called: &mut Called) -> Result<C
 
 /// The content: a text, or the texts of the parts. The parts of an assistant are one text that was cut; those of others are
 /// passages, and get lines of their own.
-fn content(place: &RequestValue<'_>, role: Role) -> Result<Option<String>, ApiError> {
+fn content(place: &RequestValue<'_>, role: Role, replaced: &mut Replaced) -> Result<Option<String>, ApiError> {
     let Some(content) = place.get("content") else { return Ok(None) };
     let parts = match content.value {
         Value::String(text) => return Ok(Some(text.clone())),
         Value::Array(_) => content.list()?,
         _ => return Err(content.expected("a string or a list of parts")),
     };
-    let texts: Vec<&str> = parts.iter().map(part).collect::<Result<_, _>>()?;
+    let texts: Vec<String> = parts.iter().map(|one| part(one, replaced)).collect::<Result<_, _>>()?;
     Ok(Some(texts.join(if role == Role::Assistant { "" } else { "\n" })))
 }
 
-fn part<'v>(part: &RequestValue<'v>) -> Result<&'v str, ApiError> {
+/// The text of a part; a sentence for a part that is no text.
+fn part(part: &RequestValue<'_>, replaced: &mut Replaced) -> Result<String, ApiError> {
     part.object()?;
     let kind = part.need("type", "the type of the part")?;
-    match kind.text()? {
-        "text" => part.need("text", "the text of the part")?.text(),
-        "refusal" => part.need("refusal", "the text of the refusal")?.text(),
-        "image_url" => Err(part.unsupported("images (`image_url`) are", ONLY_TEXT)),
-        "input_audio" => Err(part.unsupported("audio (`input_audio`) is", ONLY_TEXT)),
-        "file" => Err(part.unsupported("files (`file`) are", ONLY_TEXT)),
-        "video_url" => Err(part.unsupported("videos (`video_url`) are", ONLY_TEXT)),
-        _ => Err(kind.unknown("text, refusal")),
-    }
+    let what = match kind.text()? {
+        "text" => return Ok(part.need("text", "the text of the part")?.text()?.to_owned()),
+        "refusal" => return Ok(part.need("refusal", "the text of the refusal")?.text()?.to_owned()),
+        "image_url" => "An image",
+        "input_audio" => "A recording",
+        "file" => "A file",
+        "video_url" => "A video",
+        _ => return Err(kind.unknown("text, refusal, image_url, input_audio, file, video_url")),
+    };
+    Ok(stand_in(part, what, replaced))
 }
 
 fn call(place: &RequestValue<'_>) -> Result<ToolCall, ApiError> {

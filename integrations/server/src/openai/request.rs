@@ -1,19 +1,22 @@
 //! Reads a request to chat completions.
 
 use serde::{Deserialize, Deserializer, de};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use unjinja_runtime::Tools;
 
 use super::message::{Called, message};
 use crate::error::ApiError;
 use crate::prepare::Prepared;
-use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts};
+use crate::request::{
+    Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts, template_variables,
+};
 use crate::request_value::{RequestValue, parse};
 use unjinja_spec::FormatSpec;
 
 /// A request to chat completions.
 ///
-/// - `n` above 1, `logprobs`, `audio`, images, files, `web_search_options` and the legacy `functions` and `function_call` are
+/// - A sentence stands in the place of images, recordings, files and videos; [`Request::replaced`] names their places.
+/// - `n` above 1, `logprobs`, `audio`, `web_search_options` and the legacy `functions` and `function_call` are
 ///   refused by name.
 /// - `store`, `metadata`, `user`, `service_tier` and other fields that concern OpenAI's service are ignored.
 /// - All other fields that are not described here are settings of the sampler, such as `top_k`. They are passed on in
@@ -97,9 +100,9 @@ impl ChatRequest {
         let root = RequestValue::root(value);
         let fields = root.object()?;
         refuse(&root)?;
-        let (mut messages, mut called) = (Vec::new(), Called::new());
+        let (mut messages, mut called, mut replaced) = (Vec::new(), Called::new(), Vec::new());
         for place in root.need("messages", "the conversation")?.list()? {
-            messages.push(message(&place, &mut called)?);
+            messages.push(message(&place, &mut called, &mut replaced)?);
         }
         if messages.is_empty() {
             return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
@@ -117,16 +120,14 @@ impl ChatRequest {
             response_format: response_format(&root)?,
             thinking: None,
             reasoning_effort: reasoning_effort(&root)?,
-            template_variables: match root.get("chat_template_kwargs") {
-                None => Map::new(),
-                Some(place) => place.object()?.clone(),
-            },
+            template_variables: template_variables(&root)?,
             sampling: Sampling {
                 max_tokens: max,
                 stop: stop(&root)?,
                 settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
             },
             stream: root.get_bool("stream")?.unwrap_or(false),
+            replaced,
         };
         let stream_options = root.get("stream_options");
         let include_usage = stream_options.map_or(Ok(None), |place| place.get_bool("include_usage"))?.unwrap_or(false);

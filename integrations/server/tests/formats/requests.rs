@@ -52,9 +52,6 @@ fn what_is_not_supported_is_refused_by_name() {
         (json!({"modalities": ["text", "audio"]}), "modalities[1]"),
         (json!({"web_search_options": {}}), "web_search_options"),
         (json!({"continue_final_message": true}), "continue_final_message"),
-        (user(json!({"type": "image_url", "image_url": {"url": "x"}})), "messages[0].content[1]"),
-        (user(json!({"type": "input_audio", "input_audio": {}})), "messages[0].content[1]"),
-        (user(json!({"type": "file", "file": {}})), "messages[0].content[1]"),
         (json!({"messages": [{"role": "assistant", "function_call": {"name": "f"}}]}), "messages[0].function_call"),
         (json!({"tools": [{"type": "custom", "custom": {"name": "f"}}]}), "tools[0].type"),
         (json!({"tool_choice": {"type": "custom", "custom": {"name": "f"}}}), "tool_choice.type"),
@@ -69,19 +66,12 @@ fn what_is_not_supported_is_refused_by_name() {
         assert!(error.message().contains("not supported; "), "{error}");
     }
     let cases = [
-        (user(json!({"type": "image", "source": {}})), "messages[0].content[1]"),
-        (user(json!({"type": "document", "source": {}})), "messages[0].content[1]"),
         (json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}), "tools[0].type"),
         (json!({"mcp_servers": [{}]}), "mcp_servers"),
         (json!({"n": 2}), "n"),
         (
             json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "The"}]}),
             "messages[1]",
-        ),
-        (
-            json!({"messages": [{"role": "user", "content": [
-                {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "image", "source": {}}]}]}]}),
-            "messages[0].content[0].content[0]",
         ),
     ];
     for (fields, param) in cases {
@@ -413,7 +403,7 @@ fn blocks_become_messages() -> Result<(), Failure> {
     let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::User]);
     let texts: Vec<&str> = messages.iter().filter_map(|message| message.content.as_deref()).collect();
-    assert_eq!(texts, ["Be\nbrief.", "Rain?", "One moment.", "x\ny", "", "And\nnow?"]);
+    assert_eq!(texts, ["Be\nbrief.", "Rain?", "One moment.", "x\ny", "Error:", "And\nnow?"]);
     assert_eq!((&*messages[2].reasoning, &*messages[2].tool_calls[0].arguments), ("Hm.", r#"{"b": 1, "a": 2}"#));
     Ok(())
 }
@@ -521,4 +511,62 @@ fn whatever_is_sent_is_read_or_refused() {
         }
     }
     assert!(refused > 300, "{refused}");
+}
+
+#[test]
+fn variables_of_the_template_replace_nothing_of_the_request_or_the_model() -> Result<(), Failure> {
+    for name in ["messages", "tools", "add_generation_prompt", "bos_token", "eos_token"] {
+        let fields = json!({"chat_template_kwargs": {name: "x"}});
+        for request in [openai(fields.clone()).map(|_| ()), anthropic(fields).map(|_| ())] {
+            let error = request.unwrap_err();
+            assert_eq!(error.param(), Some(&*format!("chat_template_kwargs.{name}")));
+        }
+    }
+    let request = openai(json!({"chat_template_kwargs": {"enable_thinking": false}}))?;
+    assert_eq!(request.request.template_variables["enable_thinking"], false);
+    Ok(())
+}
+
+#[test]
+fn the_result_of_a_call_that_failed_says_so() -> Result<(), Failure> {
+    for (content, expected) in [("no such city", "Error: no such city"), ("ERROR 5", "ERROR 5"), ("", "Error:")] {
+        let result = json!({"type": "tool_result", "tool_use_id": "c", "content": content, "is_error": true});
+        let call = json!({"type": "tool_use", "id": "c", "name": "f", "input": {}});
+        let request = anthropic(json!({"messages": [
+            {"role": "user", "content": "Hi"}, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]},
+        ]}))?;
+        let last = request.request.messages.last().ok_or("no message")?;
+        assert_eq!(last.content.as_deref(), Some(expected));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_sentence_stands_in_the_place_of_what_is_no_text() -> Result<(), Failure> {
+    let sentence = |what: &str| format!("Look:\n[{what} was sent here, and cannot be shown: only text can be read]");
+    for (part, what) in [
+        (json!({"type": "image_url", "image_url": {"url": "x"}}), "An image"),
+        (json!({"type": "input_audio", "input_audio": {}}), "A recording"),
+        (json!({"type": "file", "file": {}}), "A file"),
+    ] {
+        let request = openai(user(part))?.request;
+        assert_eq!(request.messages[0].content, Some(sentence(what)));
+        assert_eq!(request.replaced, ["messages[0].content[1]"]);
+    }
+    for (part, expected) in [
+        (json!({"type": "image", "source": {}}), sentence("An image")),
+        (json!({"type": "document", "source": {"type": "base64", "data": "x"}}), sentence("A document")),
+        (json!({"type": "document", "source": {"type": "text", "data": "Rain."}}), "Look:\nRain.".to_owned()),
+        (json!({"type": "search_result", "content": [{"type": "text", "text": "Rain."}]}), "Look:\nRain.".to_owned()),
+    ] {
+        let request = anthropic(user(part))?.request;
+        assert_eq!(
+            (request.messages[0].content.as_ref(), request.replaced.is_empty()),
+            (Some(&expected), !expected.contains('['))
+        );
+    }
+    let result = json!({"type": "tool_result", "tool_use_id": "1", "content": [{"type": "image", "source": {}}]});
+    let request = anthropic(json!({"messages": [{"role": "user", "content": [result]}]}))?.request;
+    assert_eq!(request.replaced, ["messages[0].content[0].content[0]"]);
+    Ok(())
 }

@@ -112,8 +112,19 @@ async fn an_upstream_that_is_not_there_is_reported() -> Result<(), Failure> {
     let (status, body) = proxy.json("/v1/chat/completions", &chat(json!({}))).await?;
     assert_eq!(status, 502);
     assert!(body["error"]["message"].as_str().unwrap().contains("cannot be reached"), "{body}");
+    // The proxy runs all the same, and is not ready.
     let (status, health) = proxy.get("/health").await?;
-    assert_eq!((status, health.contains("\"reachable\":false")), (200, true), "{health}");
+    assert_eq!((status, health.contains("\"status\":\"ok\"")), (200, true), "{health}");
+    let (status, ready) = proxy.get("/ready").await?;
+    assert_eq!((status, ready.contains("\"reachable\":false")), (503, true), "{ready}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_ready_if_the_upstream_is() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let (status, ready) = proxy.get("/ready").await?;
+    assert_eq!((status, ready.contains("\"status\":\"ready\"")), (200, true), "{ready}");
     Ok(())
 }
 

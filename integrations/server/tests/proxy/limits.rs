@@ -168,6 +168,7 @@ fn addresses_of_upstreams_are_checked() {
         ("127.0.0.1:8000", "no address of an upstream"),
         ("ftp://host", "http:// or https://"),
         ("http://me:secret@host", "a user or a password"),
+        ("http://host/v1/chat/completions", "the endpoint /completions"),
     ] {
         let error = UpstreamConfig::new(url, UpstreamApi::OpenAi).unwrap_err().to_string();
         assert!(error.contains(part) && !error.contains("secret"), "{error}");

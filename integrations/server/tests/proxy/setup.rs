@@ -53,6 +53,8 @@ impl Running {
         let mut config = Config::new(UpstreamConfig::new(&url, api)?);
         config.log = Log::to(move |line| lines.lock().unwrap().push(line.to_string()));
         config.diagnostics = true;
+        // What the replay is to do wrong.
+        config.upstream.pass_fields = vec!["fault".to_owned()];
         change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);

@@ -1,6 +1,7 @@
 //! What the upstream is asked, and that clients get the message of every format, whole and streamed.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::{CutCalls, Target};
@@ -41,6 +42,90 @@ async fn the_upstream_is_asked_to_keep_special_tokens() -> Result<(), Failure> {
     // A request to a single model may leave its name out.
     let (_, answer) = proxy.json(CHAT, &chat(json!({"model": Value::Null}))).await?;
     assert_eq!((&answer["model"], &proxy.replay.last()["model"]), (&json!("qwen3"), &json!("qwen3")));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_fields_of_sampling_go_on_to_the_upstream() -> Result<(), Failure> {
+    let fields = json!({"top_k": 5, "kv_transfer_params": {"host": "x"}, "prompt_embeds": "x", "own_field": 1});
+    for (passed, expected) in [
+        (vec![], "kv_transfer_params, own_field, prompt_embeds"),
+        (vec!["own_field"], "kv_transfer_params, prompt_embeds"),
+    ] {
+        let named: Vec<String> = passed.iter().map(|name| (*name).to_owned()).collect();
+        let proxy = Running::simple(CALL, |config| config.upstream.pass_fields = named).await?;
+        for stream in [false, true] {
+            let mut body = chat(fields.clone());
+            body["stream"] = stream.into();
+            let response = proxy.post(CHAT, &body).await?;
+            let ignored = response.headers()["x-unjinja-ignored-fields"].to_str()?.to_owned();
+            let mut ignored: Vec<&str> = ignored.split(", ").collect();
+            ignored.sort_unstable();
+            assert_eq!((response.status().as_u16(), ignored.join(", ")), (200, expected.to_owned()));
+            let asked = proxy.replay.last();
+            assert_eq!(
+                (&asked["top_k"], asked.get("kv_transfer_params"), asked.get("prompt_embeds")),
+                (&json!(5), None, None)
+            );
+            assert_eq!(asked.get("own_field").is_some(), !passed.is_empty());
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_is_a_sentence_in_the_prompt_or_is_refused() -> Result<(), Failure> {
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,x"}});
+    let body = chat(json!({"messages": [{"role": "user", "content": [image]}]}));
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    assert_eq!(proxy.json(CHAT, &body).await?.0, 200);
+    let asked = proxy.replay.last();
+    assert!(asked["prompt"].as_str().is_some_and(|prompt| prompt.contains("[An image was sent here")), "{asked}");
+    let proxy = Running::simple(CALL, |config| config.refuse_media = true).await?;
+    let (status, error) = proxy.json(CHAT, &body).await?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("messages[0].content[0]")));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_has_pings_while_the_model_is_silent() -> Result<(), Failure> {
+    let pause = Duration::from_millis(400);
+    let proxy =
+        Running::paused("Rain today.", pause, |config| config.timeouts.silence = Duration::from_millis(100)).await?;
+    let body = chat(json!({"stream": true}));
+    let text = proxy.post(CHAT, &body).await?.text().await?;
+    assert!(text.matches(": ping\n\n").count() > 1, "{text}");
+    assert_eq!(events(&text).last().map(|data| &**data), Some("[DONE]"));
+    let body =
+        json!({"model": "qwen3", "max_tokens": 50, "stream": true, "messages": [{"role": "user", "content": "Rain?"}]});
+    let text = proxy.post("/v1/messages", &body).await?.text().await?;
+    assert!(text.contains("event: ping\ndata: {\"type\": \"ping\"}"), "{text}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_ask_only_if_the_operator_names_them() -> Result<(), Failure> {
+    let good = "https://good.example";
+    let proxy = Running::simple(CALL, |config| {
+        (config.hosts, config.origins) = (Some(vec!["127.0.0.1".to_owned()]), vec![good.to_owned()]);
+    })
+    .await?;
+    let url = format!("{}{CHAT}", proxy.url);
+    let ask = |name: &'static str, value: &'static str| {
+        let request = proxy.client.post(&url).header(name, value).body(chat(json!({})).to_string());
+        async move { request.send().await }
+    };
+    assert_eq!(ask("host", "evil.example").await?.status(), 403);
+    assert_eq!(ask("origin", "https://evil.example").await?.status(), 403);
+    let answer = ask("origin", good).await?;
+    assert_eq!((answer.status().as_u16(), &answer.headers()["access-control-allow-origin"]), (200, &good.parse()?));
+    // A browser asks first.
+    let request = proxy.client.request("OPTIONS".parse()?, &url).header("origin", good);
+    let answer = request.header("access-control-request-method", "POST").send().await?;
+    assert_eq!(
+        (answer.status().as_u16(), &answer.headers()["access-control-allow-methods"]),
+        (204, &"GET, POST".parse()?)
+    );
     Ok(())
 }
 

@@ -10,6 +10,9 @@ use crate::finish::{Finish, Usage};
 /// The most characters of what the upstream said that a client is told.
 const SHOWN: usize = 300;
 
+/// Bytes of an error's type or code, at most.
+const LONGEST_WORD: usize = 64;
+
 /// What the upstream is asked.
 #[derive(Debug)]
 pub(crate) struct Ask {
@@ -51,6 +54,14 @@ impl Trouble {
         Self { kind, error: ApiError::new(status, message) }
     }
 
+    /// With the type and the code that the upstream gave its error.
+    fn with_words(mut self, value: &Value) -> Self {
+        let error = value.get("error").unwrap_or(value);
+        let word = |key: &str| error[key].as_str().filter(|word| !word.is_empty() && word.len() <= LONGEST_WORD);
+        self.error = self.error.said(word("type"), word("code"));
+        self
+    }
+
     pub(super) fn garbage(what: &str, seen: &[u8]) -> Self {
         let seen = excerpt(&String::from_utf8_lossy(seen));
         Self::new("garbage", 502, format!("the upstream sent {what}: {seen:?}; check --upstream and --upstream-api"))
@@ -84,7 +95,9 @@ pub(super) fn refused(status: StatusCode, body: &[u8]) -> Trouble {
         _ => 502,
     };
     let message = format!("the upstream answered with status {}: {}", status.as_u16(), said.trim());
-    Trouble::new("refused", passed_on, message.trim_end_matches([':', ' ']).to_owned())
+    let trouble = Trouble::new("refused", passed_on, message.trim_end_matches([':', ' ']).to_owned());
+    // About its own key, the upstream tells the operator and not the client.
+    if passed_on == status.as_u16() { trouble.with_words(&value) } else { trouble }
 }
 
 /// The sentence of an error, in the forms that servers have.
