@@ -108,7 +108,7 @@ impl Serve {
         connection.set_read_timeout(Some(LONG))?;
         write!(
             connection,
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n{body}",
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n{body}",
             body.len()
         )?;
         Ok(connection)
