@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, Status};
 use unjinja_server::http::{
     Bos, Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, UpstreamApi,
-    UpstreamConfig,
+    UpstreamConfig, UpstreamFacts, discover,
 };
 
 use crate::arguments::{CutArgs, Engine};
@@ -20,6 +20,12 @@ use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::ui::{Ui, WARNING, paint};
 use crate::{input, log, visible};
+#[cfg(feature = "fetch")]
+use contact::is_hub_id;
+use contact::{Place, in_folder, of_upstream};
+
+mod contact;
+mod page;
 
 /// Environment variables with keys.
 const KEY: &str = "UNJINJA_API_KEY";
@@ -34,12 +40,13 @@ pub(crate) struct Arguments {
     /// The server that completes text.
     #[arg(long, value_name = "URL")]
     upstream: String,
-    /// The protocol of the upstream.
-    #[arg(long, value_enum, default_value = "openai")]
-    upstream_api: Api,
-    /// The chat template: a .jinja, tokenizer_config.json or GGUF file, or the id of a model on the Hugging Face Hub. Give
-    /// it several times, as NAME=FILE, to serve several models; a single one answers to every name.
-    #[arg(long, value_name = "[NAME=]FILE", required = true)]
+    /// The protocol of the upstream. Without it, the upstream is asked.
+    #[arg(long, value_enum)]
+    upstream_api: Option<Api>,
+    /// The chat template: a .jinja, tokenizer_config.json or GGUF file, a folder with one of them, or the id of a model on the
+    /// Hugging Face Hub. Give it several times, as NAME=FILE, to serve several models; a single one answers to every name. Without it,
+    /// the upstream is asked which model it has.
+    #[arg(long, value_name = "[NAME=]FILE")]
     template: Vec<String>,
     #[command(flatten)]
     parser: ParserArgs,
@@ -58,9 +65,10 @@ pub(crate) struct Arguments {
     /// does so anyway, or the template came without its tokenizer, so that the text of the token is not known.
     #[arg(long, value_enum, default_value = "auto")]
     bos: BosFrom,
-    /// The limit of tokens for requests without one. llama.cpp needs none.
-    #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = positive::<u64>)]
-    max_tokens: u64,
+    /// The limit of tokens for requests without one. Without it, it is what the context has room for, as far as the upstream says
+    /// how long that is, and 4096 otherwise. llama.cpp needs none.
+    #[arg(long, value_name = "TOKENS", value_parser = positive::<u64>)]
+    max_tokens: Option<u64>,
     /// Refuse requests with images and documents. Otherwise a sentence stands in the place of each.
     #[arg(long)]
     refuse_media: bool,
@@ -153,12 +161,16 @@ enum BosFrom {
 
 /// Runs the command until it is told to end.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
-    let config = config(arguments, ui)?;
-    let models = models(arguments, ui)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let asked = found(arguments, &runtime, ui)?;
+    let config = config(arguments, &asked, ui)?;
+    let models = models(arguments, &asked, ui)?;
     let names: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     let has_key = config.key.is_some();
+    if !ui.quiet {
+        anstream::eprint!("{}", visible::lines(&page::of(&config, &asked, &models)));
+    }
     let proxy = Proxy::new(config, models).map_err(|error| Failure::Input(error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let place = arguments.listen;
         let listener = TcpListener::bind(place)
@@ -230,14 +242,43 @@ fn warn(ui: Ui, text: &str) {
     }
 }
 
-fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
-    let api = match arguments.upstream_api {
-        Api::Openai => UpstreamApi::OpenAi,
-        Api::LlamaCpp => UpstreamApi::LlamaCpp,
-    };
+/// The upstream as the command line names it, with this protocol.
+fn upstream(arguments: &Arguments, api: UpstreamApi) -> Result<UpstreamConfig, Failure> {
     let mut upstream =
         UpstreamConfig::new(&arguments.upstream, api).map_err(|error| Failure::Input(error.to_string()))?;
     upstream.key = key(arguments.upstream_api_key_file.as_deref(), UPSTREAM_KEY)?;
+    Ok(upstream)
+}
+
+/// What the upstream says of itself, as far as the command line leaves it open. Without a template on the command line, it has to say
+/// which model it has.
+fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Result<UpstreamFacts, Failure> {
+    let given = arguments.upstream_api.map(|api| match api {
+        Api::Openai => UpstreamApi::OpenAi,
+        Api::LlamaCpp => UpstreamApi::LlamaCpp,
+    });
+    let config = upstream(arguments, given.unwrap_or_default())?;
+    let limit = Duration::from_secs(arguments.limits.connect_timeout);
+    let mut facts = match runtime.block_on(discover(&config, limit)) {
+        Ok(facts) => facts,
+        Err(problem) if arguments.template.is_empty() => {
+            let next = "start it first, or name the model's template with --template";
+            return Err(Failure::Input(format!("{}: {problem}; {next}", arguments.upstream)));
+        }
+        Err(problem) => {
+            if given.is_none() {
+                let next = "it is taken for a server with OpenAI's protocol; say otherwise with --upstream-api";
+                warn(ui, &format!("{}: {problem}; {next}", arguments.upstream));
+            }
+            UpstreamFacts::default()
+        }
+    };
+    facts.api = given.unwrap_or(facts.api);
+    Ok(facts)
+}
+
+fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config, Failure> {
+    let mut upstream = upstream(arguments, facts.api)?;
     upstream.max_tokens = arguments.max_tokens;
     upstream.pass_fields.clone_from(&arguments.pass_field);
     upstream.bos = match arguments.bos {
@@ -251,7 +292,7 @@ fn config(arguments: &Arguments, ui: Ui) -> Result<Config, Failure> {
         Some(Grammar::Promised) => upstream.grammar = GrammarUse::WhenPromised,
         Some(Grammar::Always) => upstream.grammar = GrammarUse::Always,
     }
-    if matches!(arguments.upstream_api, Api::LlamaCpp) && arguments.grammar_for == Engine::XGrammar {
+    if facts.api == UpstreamApi::LlamaCpp && arguments.grammar_for == Engine::XGrammar {
         let next = "use --grammar-for gbnf, or llguidance if it is built with that";
         return Err(Failure::Input(format!("llama.cpp takes no structural tags; {next}")));
     }
@@ -316,7 +357,8 @@ fn key(file: Option<&Path>, variable: &str) -> Result<Option<Secret>, Failure> {
     }
 }
 
-fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
+/// The models to serve: those of the command line, or the one of the upstream.
+fn models(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Models, Failure> {
     let count = arguments.template.len();
     arguments.parser.for_templates(count)?;
     if arguments.upstream_model.is_some() && count != 1 {
@@ -324,6 +366,14 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
     }
     let loader = arguments.parser.committed().unwrap_or_else(|| arguments.parser.loader());
     let mut served = Vec::new();
+    if arguments.template.is_empty() {
+        let (name, input) = of_upstream(&arguments.upstream, facts)?;
+        let one = match input {
+            Place::Text(source) => loaded(&loader, Input::source(source))?,
+            Place::File(file) => load(&loader, &file)?,
+        };
+        served.push(ready(&name, &name, one, arguments, ui)?);
+    }
     for template in &arguments.template {
         let (name, file) = match template.split_once('=') {
             // A file may have this character in its name.
@@ -336,23 +386,25 @@ fn models(arguments: &Arguments, ui: Ui) -> Result<Models, Failure> {
         }
         let model = load(&loader, file)?;
         let shown = name.unwrap_or(model.name()).to_owned();
-        if model.status() != Status::Supported {
-            let gaps = model.gaps().join("; ");
-            warn(
-                ui,
-                &format!(
-                    "{shown}: this format is not fully supported: {gaps}; `unjinja verify {file}` shows an example"
-                ),
-            );
-        }
-        let mut one = ServedModel::new(shown.clone(), model).map_err(|error| Failure::Input(error.to_string()))?;
-        about_prompts(&shown, &one, arguments.bos, ui);
+        let mut one = ready(&shown, file, model, arguments, ui)?;
         if let Some(upstream) = arguments.upstream_model.as_deref().or(name) {
             one = one.upstream_name_is(upstream);
         }
         served.push(one);
     }
     Models::new(served).map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// A model to serve, after a word about what it lacks. `file` is where it comes from.
+fn ready(name: &str, file: &str, model: Model, arguments: &Arguments, ui: Ui) -> Result<ServedModel, Failure> {
+    if model.status() != Status::Supported {
+        let gaps = model.gaps().join("; ");
+        let next = format!("`unjinja verify {file}` shows an example");
+        warn(ui, &format!("{name}: this format is not fully supported: {gaps}; {next}"));
+    }
+    let one = ServedModel::new(name, model).map_err(|error| Failure::Input(error.to_string()))?;
+    about_prompts(name, &one, arguments.bos, ui);
+    Ok(one)
 }
 
 /// Says what prompts lack because the template came without its tokenizer, and what else requests will meet.
@@ -384,19 +436,23 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     found.ok_or_else(|| "give an address and a port, like 127.0.0.1:8080 or localhost:8080".to_owned())
 }
 
+fn loaded(loader: &Loader, input: Input) -> Result<Model, Failure> {
+    let loaded = log::load(loader, input).map_err(refused)?;
+    loaded.model().map_err(|error| Failure::Found(error.to_string()))
+}
+
 fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
-    let model = |input: Input| {
-        let loaded = log::load(loader, input).map_err(refused)?;
-        loaded.model().map_err(|error| Failure::Found(error.to_string()))
-    };
+    if Path::new(file).is_dir() {
+        return loaded(loader, Input::file(in_folder(file)));
+    }
     #[cfg(feature = "fetch")]
     if is_hub_id(file) {
         let source = crate::hub::Hub::from_env().and_then(|hub| hub.model(file));
         let source =
             source.map_err(|problem| Failure::Input(format!("{file}: there is no such file, and {problem}")))?;
-        return model(Input::source(source));
+        return loaded(loader, Input::source(source));
     }
-    model(Input::file(file))
+    loaded(loader, Input::file(file))
 }
 
 /// The error with the next step: a proxy is started from scripts, whose readers have not just typed the command.
@@ -407,15 +463,4 @@ fn refused(error: LoadError) -> Failure {
         Failure::Found(_) => Failure::Found(told),
         other => other,
     }
-}
-
-/// Whether this is the id of a model on the Hub. A mistyped path is not one, so that the error is about the file.
-#[cfg(feature = "fetch")]
-fn is_hub_id(text: &str) -> bool {
-    let Some((owner, name)) = text.split_once('/') else { return false };
-    let path = Path::new(text);
-    let is_file = ["gguf", "jinja", "json"].iter().any(|known| path.extension().is_some_and(|found| found == *known));
-    let names =
-        [owner, name].iter().all(|part| !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '#']));
-    names && !is_file && !path.exists() && !Path::new(owner).is_dir()
 }

@@ -14,6 +14,7 @@ use crate::support::upstream::Upstream;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::json;
 use unjinja_testkit::root;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -43,7 +44,13 @@ impl Serve {
     ) -> Result<Self, Failure> {
         let mut command = command();
         command.args(["--listen", "127.0.0.1:0", "--upstream", upstream, "--template"]).arg(template);
-        let mut child = command.args(arguments).envs(variables.iter().copied()).stderr(Stdio::piped()).spawn()?;
+        command.args(arguments).envs(variables.iter().copied());
+        Self::of(command)
+    }
+
+    /// Starts this command.
+    fn of(mut command: Command) -> Result<Self, Failure> {
+        let mut child = command.stderr(Stdio::piped()).spawn()?;
         let mut lines = BufReader::new(child.stderr.take().ok_or("no standard error")?).lines();
         let (mut before, mut address) = (String::new(), None);
         for line in lines.by_ref() {
@@ -267,6 +274,49 @@ fn an_upstream_that_is_down_may_come_later() -> Result<(), Failure> {
     let _upstream = Upstream::start(TcpListener::bind(address)?, "Here.", Duration::ZERO, None)?;
     let answer = serve.answer("")?;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Here."), "{answer}");
+    Ok(())
+}
+
+/// The command for an upstream that is asked what it is.
+fn alone(upstream: &Upstream) -> Command {
+    let mut command = command();
+    command.args(["--listen", "127.0.0.1:0", "--upstream", &format!("http://{}", upstream.address)]);
+    command
+}
+
+#[test]
+fn llama_cpp_says_which_template_it_has() -> Result<(), Failure> {
+    let upstream = Upstream::start(local()?, "Here.", Duration::ZERO, None)?;
+    let text = std::fs::read_to_string(template())?;
+    upstream
+        .tell("/props", json!({"default_generation_settings": {"n_ctx": 512}, "chat_template": text, "bos_token": ""}));
+    upstream.tell("/v1/models", json!({"data": [{"id": "models/some.gguf"}]}));
+    let said = Serve::of(alone(&upstream))?.said();
+    assert!(said.contains("upstream: llama.cpp; serves models/some.gguf (512 tokens)\n"), "{said}");
+    assert!(said.contains("model models/some.gguf: supported") && said.contains("enforced by the upstream"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn the_folder_of_an_upstreams_model_has_its_template() -> Result<(), Failure> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("first_contact");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::copy(template(), folder.join("chat_template.jinja"))?;
+    let upstream = Upstream::start(local()?, "Here.", Duration::ZERO, None)?;
+    let models = |root: &Path| json!({"data": [{"id": "mine", "root": root, "max_model_len": 4096}]});
+    upstream.tell("/v1/models", models(&folder));
+    let serve = Serve::of(alone(&upstream))?;
+    assert!(serve.said().contains("; serves mine (4096 tokens)\nmodel mine: supported"), "{}", serve.said());
+    let answer = serve.answer("")?;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Here."), "{answer}");
+    assert_eq!(upstream.last()["model"], "mine");
+    upstream.tell("/v1/models", models(Path::new("/nowhere/mine")));
+    let output = alone(&upstream).output()?;
+    let said = String::from_utf8(output.stderr)?;
+    assert!(said.contains("it serves \"/nowhere/mine\"") && said.contains("--template"), "{said}");
+    upstream.tell("/v1/models", json!({}));
+    let said = String::from_utf8(alone(&upstream).output()?.stderr)?;
+    assert!(said.contains("it lists no models under /v1/models; start it first, or name"), "{said}");
     Ok(())
 }
 

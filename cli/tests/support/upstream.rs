@@ -1,6 +1,7 @@
 //! A server on loopback that completes text: it replays one output in pieces, with a pause before each, and keeps the heads of
 //! and bodies of the requests. With a certificate it speaks TLS.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +20,7 @@ pub struct Upstream {
     pause: Duration,
     heads: Arc<Mutex<Vec<String>>>,
     bodies: Arc<Mutex<Vec<Value>>>,
+    told: Arc<Mutex<HashMap<String, Value>>>,
 }
 
 impl Upstream {
@@ -31,7 +33,8 @@ impl Upstream {
     ) -> Result<Self, Failure> {
         let pieces = output.split_inclusive(' ').map(str::to_owned).collect();
         let (address, pieces) = (listener.local_addr()?, Arc::new(pieces));
-        let upstream = Self { address, pieces, pause, heads: Arc::default(), bodies: Arc::default() };
+        let (heads, bodies, told) = Default::default();
+        let upstream = Self { address, pieces, pause, heads, bodies, told };
         let server = upstream.clone();
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
@@ -41,6 +44,11 @@ impl Upstream {
             }
         });
         Ok(upstream)
+    }
+
+    /// From now on, this path has this answer. Every other path is `ok`.
+    pub fn tell(&self, path: &str, answer: Value) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), answer);
     }
 
     /// The heads of the requests until now.
@@ -76,11 +84,16 @@ impl Upstream {
             head.push_str(&line);
         }
         let body = serde_json::from_reader((&mut reader).take(length));
-        let is_probe = head.starts_with("GET ");
+        let path = head.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
+        let said = path.map(|path| match self.told.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
+            Some(answer) => answer.to_string(),
+            None => "ok".to_owned(),
+        });
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).push(head);
         let out = reader.get_mut();
-        if is_probe {
-            return Ok(out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")?);
+        if let Some(said) = said {
+            let length = said.len();
+            return Ok(write!(out, "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{said}")?);
         }
         self.bodies.lock().unwrap_or_else(PoisonError::into_inner).push(body?);
         out.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;

@@ -4,7 +4,7 @@
 //! `config` is what an operator chooses; `models` finds the model of a request, and `tokens` the special
 //! tokens that its prompts lack. `router` has the endpoints and `answer` serves
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
-//! client's format. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
+//! client's format. `discover` asks an upstream what it is. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
 //! `client`.
 //! `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
 //! share.
@@ -14,6 +14,7 @@
 mod answer;
 mod client;
 mod config;
+mod discover;
 mod fields;
 mod guard;
 mod lines;
@@ -31,6 +32,7 @@ mod upstream;
 
 pub use client::client_builder;
 pub use config::{Bos, Config, GrammarUse, Limits, Secret, Timeouts, UpstreamApi, UpstreamConfig, UpstreamUrlError};
+pub use discover::{UpstreamFacts, UpstreamModel, UpstreamTemplate, discover};
 pub use log::{Log, LogLine};
 pub use models::{ModelNameError, Models, ServedModel};
 pub use serve::{Proxy, SetupError};

@@ -241,10 +241,11 @@ fn render(
             stops.push(stop.clone());
         }
     }
-    let name = served.upstream_name().unwrap_or(&prepared.model).to_owned();
+    let any_name = served.upstream_name().is_none();
+    let model = served.upstream_name().unwrap_or(&prepared.model).to_owned();
     let (max_tokens, settings) = (prepared.sampling.max_tokens, prepared.sampling.settings.clone());
     let preserved = served.preserved.clone();
-    let ask = Ask { model: name, prompt, adds_bos, stops, max_tokens, settings, grammar, engine, preserved };
+    let ask = Ask { model, any_name, prompt, adds_bos, stops, max_tokens, settings, grammar, engine, preserved };
     Ok((prepared, ask))
 }
 

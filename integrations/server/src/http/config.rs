@@ -71,9 +71,8 @@ pub struct UpstreamConfig {
     pub bos: Bos,
     /// Fields of requests that go on to the upstream, besides those that say how to sample.
     pub pass_fields: Vec<String>,
-    /// The limit of tokens for requests that name none. Servers with OpenAI's protocol need one, because their own default is
-    /// 16.
-    pub max_tokens: u64,
+    /// The limit of tokens for requests that name none; `None` means all that the context has room for.
+    pub max_tokens: Option<u64>,
 }
 
 impl UpstreamConfig {
@@ -110,7 +109,12 @@ impl UpstreamConfig {
         };
         let bos = Bos::default();
         let (engine, pass_fields) = (Target::Gbnf, Vec::new());
-        Ok(Self { url: parsed, api, key: None, grammar, engine, bos, pass_fields, max_tokens: 4096 })
+        Ok(Self { url: parsed, api, key: None, grammar, engine, bos, pass_fields, max_tokens: None })
+    }
+
+    /// The address, to which the path of an endpoint is added.
+    pub(crate) fn base(&self) -> &str {
+        self.url.as_str().trim_end_matches('/')
     }
 }
 

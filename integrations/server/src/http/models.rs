@@ -87,6 +87,11 @@ impl ServedModel {
         self.refusal.as_deref()
     }
 
+    /// The model itself.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
     pub(crate) fn upstream_name(&self) -> Option<&str> {
         self.upstream.as_deref()
     }

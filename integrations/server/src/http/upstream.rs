@@ -4,6 +4,7 @@
 mod llama_cpp;
 mod openai;
 mod piece;
+mod room;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -15,8 +16,10 @@ use tokio::time::timeout;
 
 use super::client::client_builder;
 use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig};
+use super::discover::with_key;
 use super::lines::Events;
 use piece::{excerpt, refused};
+use room::Listed;
 
 pub(crate) use piece::{Ask, Piece, Trouble};
 
@@ -34,13 +37,15 @@ pub(crate) struct Upstream {
     timeouts: Timeouts,
     longest: usize,
     adds_bos: OnceCell<bool>,
+    listed: Listed,
 }
 
 impl Upstream {
     pub(crate) fn new(config: &Config) -> Result<Self, reqwest::Error> {
         let (upstream, timeouts) = (config.upstream.clone(), config.timeouts);
         let client = client_builder(&upstream.url).connect_timeout(timeouts.connect).build()?;
-        Ok(Self { client, config: upstream, timeouts, longest: config.limits.line, adds_bos: OnceCell::new() })
+        let (longest, adds_bos, listed) = (config.limits.line, OnceCell::new(), Listed::default());
+        Ok(Self { client, config: upstream, timeouts, longest, adds_bos, listed })
     }
 
     pub(crate) fn config(&self) -> &UpstreamConfig {
@@ -48,16 +53,12 @@ impl Upstream {
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.config.url.as_str().trim_end_matches('/'))
+        format!("{}{path}", self.config.base())
     }
 
     fn post(&self, path: &str, body: &Value) -> RequestBuilder {
         let request = self.client.post(self.url(path)).header("content-type", "application/json");
-        let request = request.body(body.to_string());
-        match &self.config.key {
-            Some(key) => request.bearer_auth(key.reveal()),
-            None => request,
-        }
+        with_key(request.body(body.to_string()), self.config.key.as_ref())
     }
 
     /// Whether the upstream answers at all, and with which status.
@@ -97,7 +98,10 @@ impl Upstream {
     /// Sends a prompt. The answer begins to be read when its first piece is asked for.
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Trouble> {
         let (path, body) = match self.config.api {
-            UpstreamApi::OpenAi => ("/v1/completions", openai::body(ask, self.config.max_tokens)),
+            UpstreamApi::OpenAi => {
+                let (name, room) = self.name_and_room(ask).await;
+                ("/v1/completions", openai::body(ask, &name, room))
+            }
             UpstreamApi::LlamaCpp => ("/completion", llama_cpp::body(ask)),
         };
         let began = Instant::now();

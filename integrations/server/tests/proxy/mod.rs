@@ -2,6 +2,7 @@
 
 mod cases;
 mod clients;
+mod contact;
 mod faults;
 mod limits;
 mod prompts;

@@ -32,6 +32,12 @@ pub struct Replay {
     pub adds_no_bos: bool,
     /// It does not tell how it begins prompts.
     pub hides_bos: bool,
+    /// It serves this one model, with a context of so many tokens, and checks both as vLLM does. A word is a token.
+    pub strict: Option<(&'static str, u64)>,
+    /// What it tells under `/props`, as llama.cpp does.
+    pub props: Option<Value>,
+    /// It has no `/tokenize`.
+    pub counts_nothing: bool,
     /// Wait this long between pieces.
     pub pause: Duration,
     /// The bodies of all requests, if they are to be kept.
@@ -57,6 +63,8 @@ impl Replay {
             .route("/v1/completions", post(complete))
             .route("/completion", post(complete))
             .route("/tokenize", post(tokenize))
+            .route("/v1/models", get(models))
+            .route("/props", get(props))
             .route("/health", get(|| async { "ok" }))
             .with_state(replay.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -71,8 +79,49 @@ impl Replay {
     }
 }
 
-/// The tokens of an empty text.
-async fn tokenize(State(replay): State<Arc<Replay>>) -> Response<Body> {
+/// How many tokens a prompt has, where a word is one.
+fn count(ask: &Value) -> u64 {
+    ask["prompt"].as_str().map_or(0, |prompt| prompt.split_whitespace().count() as u64)
+}
+
+async fn models(State(replay): State<Arc<Replay>>) -> Response<Body> {
+    let Some((name, context)) = replay.strict else { return response(404, "text/plain", "Not Found".into()) };
+    let list =
+        json!({"object": "list", "data": [{"id": name, "root": format!("/models/{name}"), "max_model_len": context}]});
+    response(200, "application/json", list.to_string().into())
+}
+
+async fn props(State(replay): State<Arc<Replay>>) -> Response<Body> {
+    match &replay.props {
+        Some(props) => response(200, "application/json", props.to_string().into()),
+        None => response(404, "text/plain", "Not Found".into()),
+    }
+}
+
+/// Why a strict upstream refuses a request, as vLLM says it.
+fn refusal((name, context): (&str, u64), ask: &Value) -> Option<(u16, String)> {
+    let (asked, tokens) = (ask["model"].as_str().unwrap_or_default(), ask["max_tokens"].as_u64().unwrap_or(16));
+    if asked != name {
+        return Some((404, format!("The model `{asked}` does not exist.")));
+    }
+    let whole = count(ask) + tokens;
+    (whole > context).then(|| {
+        let length =
+            format!("This model's maximum context length is {context} tokens. However, you requested {whole} tokens");
+        (400, length)
+    })
+}
+
+/// The tokens of an empty text, or the number of those of a prompt.
+async fn tokenize(State(replay): State<Arc<Replay>>, body: Bytes) -> Response<Body> {
+    let ask: Value = serde_json::from_slice(&body).unwrap_or_default();
+    if replay.counts_nothing {
+        return response(404, "application/json", json!({"detail": "Not Found"}).to_string().into());
+    }
+    if ask.get("prompt").is_some() {
+        let told = json!({"count": count(&ask), "max_model_len": replay.strict.map(|(_, context)| context)});
+        return response(200, "application/json", told.to_string().into());
+    }
     let (status, told) = match (replay.hides_bos, replay.adds_no_bos) {
         (true, _) => (404, json!({"error": {"message": "no such endpoint"}})),
         (false, true) => (200, json!({"tokens": []})),
@@ -112,6 +161,10 @@ async fn complete(State(replay): State<Arc<Replay>>, uri: Uri, body: Bytes) -> R
     }
     let fault = ask["fault"].as_str().unwrap_or_default().to_owned();
     let json = "application/json";
+    if let Some((status, message)) = replay.strict.and_then(|strict| refusal(strict, &ask)) {
+        let error = json!({"error": {"message": message, "type": "BadRequestError", "param": null, "code": status}});
+        return Ok(response(status, json, error.to_string().into()));
+    }
     let message = json!({"error": {"message": "no memory left", "type": "InternalServerError", "code": 500}});
     Ok(match fault.as_str() {
         "http_500" => response(500, json, message.to_string().into()),

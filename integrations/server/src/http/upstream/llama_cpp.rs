@@ -106,6 +106,7 @@ mod tests {
 
     fn asked(grammar: Option<Grammar>) -> Value {
         body(&Ask {
+            any_name: false,
             model: "m".to_owned(),
             prompt: "Hi".to_owned(),
             adds_bos: true,

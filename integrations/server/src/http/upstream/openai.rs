@@ -11,15 +11,15 @@ use crate::finish::Usage;
 const DROPPED: [&str; 7] = ["best_of", "echo", "input", "messages", "prompt_logprobs", "return_token_ids", "suffix"];
 
 /// The body of the request.
-pub(super) fn body(ask: &Ask, max_tokens: u64) -> Value {
+pub(super) fn body(ask: &Ask, model: &str, max_tokens: u64) -> Value {
     let mut body = ask.settings.clone();
     body.retain(|key, _| !DROPPED.contains(&key.as_str()));
     let own = json!({
-        "model": ask.model,
+        "model": model,
         "prompt": ask.prompt,
         "stream": true,
         "stream_options": {"include_usage": true},
-        "max_tokens": ask.max_tokens.unwrap_or(max_tokens),
+        "max_tokens": max_tokens,
         // The markers of a format are special tokens: the parser has to see them.
         "skip_special_tokens": false,
         "spaces_between_special_tokens": false,

@@ -17,6 +17,8 @@ const LONGEST_WORD: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Ask {
     pub model: String,
+    /// The upstream may know the model under another name: the client chose this one.
+    pub any_name: bool,
     pub prompt: String,
     /// The upstream is to begin the prompt with BOS. If not, the prompt has it, or needs none.
     pub adds_bos: bool,

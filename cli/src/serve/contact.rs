@@ -1,0 +1,64 @@
+//! Which model an upstream has, and where its template is.
+
+use std::path::Path;
+
+use unjinja_build::Source;
+use unjinja_server::http::UpstreamFacts;
+
+use crate::failure::Failure;
+
+/// Where the template of an upstream's model is.
+pub(super) enum Place {
+    Text(Source),
+    /// A file, or the id of a model on the Hub.
+    File(String),
+}
+
+/// The upstream's model, by its name, and where its template is.
+pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(String, Place), Failure> {
+    let next = "name the model's template with --template";
+    let Some(model) = facts.models.first() else {
+        return Err(Failure::Input(format!("{address}: it names no model; {next}")));
+    };
+    if let Some(template) = &facts.template {
+        let name = Path::new(&model.name).file_name().map_or(&*model.name, |name| name.to_str().unwrap_or_default());
+        let mut source = Source::from_text(format!("{name}.jinja"), template.text.clone());
+        (source.tokens.bos, source.tokens.eos) = (template.bos.clone(), template.eos.clone());
+        return Ok((model.name.clone(), Place::Text(source)));
+    }
+    let roots = model.root.iter().chain([&model.name]);
+    let place = roots.into_iter().find(|root| {
+        #[cfg(feature = "fetch")]
+        if is_hub_id(root) {
+            return true;
+        }
+        Path::new(root).exists()
+    });
+    match place {
+        Some(place) => Ok((model.name.clone(), Place::File(place.clone()))),
+        None => {
+            let root = model.root.as_deref().unwrap_or(&model.name);
+            Err(Failure::Input(format!(
+                "{address}: it serves {root:?}, which is neither here nor a model's id; {next}"
+            )))
+        }
+    }
+}
+
+/// The template in a folder with a model's files.
+pub(super) fn in_folder(folder: &str) -> String {
+    let files = ["chat_template.jinja", "tokenizer_config.json"].map(|file| Path::new(folder).join(file));
+    let found = files.iter().find(|file| file.exists());
+    found.map_or(folder.to_owned(), |file| file.display().to_string())
+}
+
+/// Whether this is the id of a model on the Hub. A mistyped path is not one, so that the error is about the file.
+#[cfg(feature = "fetch")]
+pub(super) fn is_hub_id(text: &str) -> bool {
+    let Some((owner, name)) = text.split_once('/') else { return false };
+    let path = Path::new(text);
+    let is_file = ["gguf", "jinja", "json"].iter().any(|known| path.extension().is_some_and(|found| found == *known));
+    let names =
+        [owner, name].iter().all(|part| !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '#']));
+    names && !is_file && !path.exists() && !Path::new(owner).is_dir()
+}

@@ -1,0 +1,148 @@
+//! What an upstream says of itself: its protocol, its models with the length of their context, and the template that it has loaded.
+
+use std::time::Duration;
+
+use reqwest::{Client, RequestBuilder};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::client::client_builder;
+use super::config::{Secret, UpstreamApi, UpstreamConfig};
+
+/// The most bytes of an answer that are read: a template is in it.
+const LONGEST: usize = 4 << 20;
+
+/// What an upstream says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpstreamFacts {
+    /// Its protocol.
+    pub api: UpstreamApi,
+    /// The models that it serves.
+    pub models: Vec<UpstreamModel>,
+    /// The template that it has loaded, if it shows it. llama.cpp does.
+    pub template: Option<UpstreamTemplate>,
+}
+
+/// A model of an upstream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpstreamModel {
+    /// The name that requests have to send.
+    pub name: String,
+    /// Where the upstream has it from: a folder, a file, or an id of the Hugging Face Hub.
+    pub root: Option<String>,
+    /// The most tokens that a prompt and its answer may have together.
+    pub context: Option<u64>,
+}
+
+/// A template that an upstream has loaded, with the texts of its tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpstreamTemplate {
+    /// The template.
+    pub text: String,
+    /// The text of BOS, which may be empty; `None` if it is not told.
+    pub bos: Option<String>,
+    /// The text of EOS.
+    pub eos: Option<String>,
+}
+
+/// Asks an upstream what it is, and which models it has. `config.api` is not looked at. Each question may take `limit`.
+///
+/// # Errors
+/// If the upstream does not answer, or shows neither models nor a protocol that is known.
+pub async fn discover(config: &UpstreamConfig, limit: Duration) -> Result<UpstreamFacts, String> {
+    let client = client_builder(&config.url).connect_timeout(limit).build().map_err(|error| error.to_string())?;
+    let place = Place { client: &client, base: config.base(), key: config.key.as_ref(), limit };
+    // vLLM and others answer this with an error.
+    let props = place.get("/props").await?.filter(|props| props.get("default_generation_settings").is_some());
+    let models = place.get("/v1/models").await?.map(|list| models(&list)).unwrap_or_default();
+    let Some(props) = props else {
+        if models.is_empty() {
+            return Err("it lists no models under /v1/models".to_owned());
+        }
+        return Ok(UpstreamFacts { api: UpstreamApi::OpenAi, models, template: None });
+    };
+    let context = props["default_generation_settings"]["n_ctx"].as_u64();
+    let models = models.into_iter().map(|model| UpstreamModel { context, ..model }).collect();
+    let word = |key: &str| props[key].as_str().map(str::to_owned);
+    let text = word("chat_template").filter(|text| !text.is_empty());
+    let template = text.map(|text| UpstreamTemplate { text, bos: word("bos_token"), eos: word("eos_token") });
+    Ok(UpstreamFacts { api: UpstreamApi::LlamaCpp, models, template })
+}
+
+/// The models in an answer of `/v1/models`.
+pub(super) fn models(list: &Value) -> Vec<UpstreamModel> {
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let read = |model: &Value| {
+        let context = ["max_model_len", "context_length", "max_context_length"];
+        Some(UpstreamModel {
+            name: text(&model["id"])?,
+            root: text(&model["root"]),
+            context: context.iter().find_map(|key| model[*key].as_u64()),
+        })
+    };
+    list["data"].as_array().into_iter().flatten().filter_map(read).collect()
+}
+
+/// Where questions go.
+struct Place<'a> {
+    client: &'a Client,
+    base: &'a str,
+    key: Option<&'a Secret>,
+    limit: Duration,
+}
+
+impl Place<'_> {
+    /// The answer as JSON; `None` if there is no such endpoint.
+    async fn get(&self, path: &str) -> Result<Option<Value>, String> {
+        let request = with_key(self.client.get(format!("{}{path}", self.base)), self.key);
+        let ask = async {
+            let mut response = request.send().await.map_err(|_| "it cannot be reached".to_owned())?;
+            match response.status().as_u16() {
+                401 | 403 => return Err("it refuses the key; set UNJINJA_UPSTREAM_API_KEY".to_owned()),
+                status if status >= 400 => return Ok(None),
+                _ => {}
+            }
+            let mut body = Vec::new();
+            while let (true, Ok(Some(more))) = (body.len() < LONGEST, response.chunk().await) {
+                body.extend_from_slice(&more);
+            }
+            Ok(serde_json::from_slice(&body).ok())
+        };
+        timeout(self.limit, ask).await.unwrap_or_else(|_| Err(format!("it does not answer {path}")))
+    }
+}
+
+/// The request with the upstream's key.
+pub(super) fn with_key(request: RequestBuilder, key: Option<&Secret>) -> RequestBuilder {
+    match key {
+        Some(key) => request.bearer_auth(key.reveal()),
+        None => request,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn models_are_read_as_servers_list_them() {
+        let list = json!({"object": "list", "data": [
+            {"id": "qwen3", "root": "/models/qwen3", "max_model_len": 4096},
+            {"id": "lora", "root": "/lora", "parent": "qwen3", "max_model_len": null},
+            {"id": "tgi", "object": "model", "owned_by": "x"},
+            {"object": "model"},
+        ]});
+        let found = models(&list);
+        let names: Vec<_> = found.iter().map(|model| (&*model.name, model.root.as_deref(), model.context)).collect();
+        assert_eq!(
+            names,
+            [("qwen3", Some("/models/qwen3"), Some(4096)), ("lora", Some("/lora"), None), ("tgi", None, None)]
+        );
+        assert!(models(&json!({"error": "no"})).is_empty());
+    }
+}

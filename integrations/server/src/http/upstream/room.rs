@@ -1,0 +1,99 @@
+//! How many tokens an answer may have, and under which name the upstream knows a model.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::piece::Ask;
+use super::{ERROR, Upstream, beginning};
+use crate::http::config::UpstreamApi;
+use crate::http::discover::{UpstreamModel, models, with_key};
+
+/// How long the upstream's list of models is believed: it may be started anew with others.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// The limit of tokens where nothing is known: servers with OpenAI's protocol need one, because their own default is 16.
+const UNKNOWN: u64 = 4096;
+
+/// With so many tokens left for sure, a prompt is not counted for a request that names no limit.
+const ENOUGH: u64 = 8192;
+
+/// The models of the upstream, and when it listed them.
+#[derive(Debug, Default)]
+pub(super) struct Listed(Mutex<Option<(Instant, Arc<[UpstreamModel]>)>>);
+
+impl Upstream {
+    /// The upstream's models; none if it does not list them.
+    async fn models(&self) -> Arc<[UpstreamModel]> {
+        let known = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((since, models)) = &known
+            && since.elapsed() < KEPT
+        {
+            return models.clone();
+        }
+        let ask = async {
+            let request = with_key(self.client.get(self.url("/v1/models")), self.config.key.as_ref());
+            let answer = request.send().await.ok()?;
+            let list: Option<Value> = serde_json::from_slice(&beginning(answer, ERROR).await).ok();
+            // A server without such a list is not asked for it with every request.
+            Some(list.map(|list| models(&list)).unwrap_or_default())
+        };
+        match timeout(self.timeouts.connect, ask).await {
+            Ok(Some(models)) => {
+                let models: Arc<[UpstreamModel]> = models.into();
+                let now = Some((Instant::now(), models.clone()));
+                *self.listed.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                models
+            }
+            _ => known.map(|(_, models)| models).unwrap_or_default(),
+        }
+    }
+
+    /// The name of the model as the upstream knows it, and the most tokens that its answer may have.
+    pub(super) async fn name_and_room(&self, ask: &Ask) -> (String, u64) {
+        let models = self.models().await;
+        let named = models.iter().find(|model| model.name == ask.model);
+        let only = match &models[..] {
+            [one] if ask.any_name => Some(one),
+            _ => None,
+        };
+        let model = named.or(only);
+        let name = model.map_or(&ask.model, |model| &model.name);
+        (name.clone(), self.room(ask, name, model.and_then(|model| model.context)).await)
+    }
+
+    /// The most tokens that an answer may have: what the request says, as far as the context has room after the prompt.
+    async fn room(&self, ask: &Ask, name: &str, context: Option<u64>) -> u64 {
+        let wanted = ask.max_tokens.or(self.config.max_tokens);
+        let Some(context) = context else { return wanted.unwrap_or(UNKNOWN) };
+        // A token has at least one byte. A tokenizer may add BOS, and a token for the beginning of a word.
+        let left = context.saturating_sub(ask.prompt.len() as u64 + 2);
+        match wanted {
+            Some(wanted) if wanted <= left => return wanted,
+            None if left >= ENOUGH => return left,
+            _ => {}
+        }
+        match self.count(name, &ask.prompt, ask.adds_bos).await {
+            // A prompt that is too long is refused by the upstream, which says so better.
+            Some(count) => wanted.unwrap_or(u64::MAX).min(context.saturating_sub(count).max(1)),
+            None => wanted.unwrap_or(left.max(context / 4)),
+        }
+    }
+
+    /// Of how many tokens a prompt consists; `None` if the upstream does not say.
+    pub(crate) async fn count(&self, model: &str, prompt: &str, adds_bos: bool) -> Option<u64> {
+        let body = match self.config.api {
+            UpstreamApi::OpenAi => json!({"model": model, "prompt": prompt, "add_special_tokens": adds_bos}),
+            UpstreamApi::LlamaCpp => json!({"content": prompt, "add_special": adds_bos, "parse_special": true}),
+        };
+        let ask = async {
+            let answer =
+                self.post("/tokenize", &body).send().await.ok().filter(|answer| answer.status().is_success())?;
+            let said: Value = serde_json::from_slice(&beginning(answer, self.longest).await).ok()?;
+            said["count"].as_u64().or_else(|| said["tokens"].as_array().map(|tokens| tokens.len() as u64))
+        };
+        timeout(self.timeouts.first_byte, ask).await.ok().flatten()
+    }
+}
