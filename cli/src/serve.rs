@@ -22,7 +22,7 @@ use crate::ui::{Ui, WARNING, paint};
 use crate::{input, log, visible};
 #[cfg(feature = "fetch")]
 use contact::is_hub_id;
-use contact::{Place, in_folder, of_upstream};
+use contact::{TemplatePlace, in_folder, of_upstream};
 
 mod contact;
 mod page;
@@ -162,9 +162,15 @@ enum BosFrom {
 /// Runs the command until it is told to end.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // What the command line says is looked at first: it may be wrong, and the upstream is not needed to see that.
+    config(arguments, &UpstreamFacts::default(), ui)?;
+    let given = match arguments.template.is_empty() {
+        true => None,
+        false => Some(models(arguments, &UpstreamFacts::default(), ui)?),
+    };
     let asked = found(arguments, &runtime, ui)?;
     let config = config(arguments, &asked, ui)?;
-    let models = models(arguments, &asked, ui)?;
+    let models = given.map_or_else(|| models(arguments, &asked, ui), Ok)?;
     let names: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     let has_key = config.key.is_some();
     if !ui.quiet {
@@ -369,8 +375,8 @@ fn models(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Models
     if arguments.template.is_empty() {
         let (name, input) = of_upstream(&arguments.upstream, facts)?;
         let one = match input {
-            Place::Text(source) => loaded(&loader, Input::source(source))?,
-            Place::File(file) => load(&loader, &file)?,
+            TemplatePlace::Text(source) => loaded(&loader, Input::source(source))?,
+            TemplatePlace::File(file) => load(&loader, &file)?,
         };
         served.push(ready(&name, &name, one, arguments, ui)?);
     }

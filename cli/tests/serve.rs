@@ -316,7 +316,7 @@ fn the_folder_of_an_upstreams_model_has_its_template() -> Result<(), Failure> {
     assert!(said.contains("it serves \"/nowhere/mine\"") && said.contains("--template"), "{said}");
     upstream.tell("/v1/models", json!({}));
     let said = String::from_utf8(alone(&upstream).output()?.stderr)?;
-    assert!(said.contains("it lists no models under /v1/models; start it first, or name"), "{said}");
+    assert!(said.contains("it names no model; name the model's template with --template"), "{said}");
     Ok(())
 }
 

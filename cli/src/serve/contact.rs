@@ -8,14 +8,14 @@ use unjinja_server::http::UpstreamFacts;
 use crate::failure::Failure;
 
 /// Where the template of an upstream's model is.
-pub(super) enum Place {
+pub(super) enum TemplatePlace {
     Text(Source),
     /// A file, or the id of a model on the Hub.
     File(String),
 }
 
 /// The upstream's model, by its name, and where its template is.
-pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(String, Place), Failure> {
+pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(String, TemplatePlace), Failure> {
     let next = "name the model's template with --template";
     let Some(model) = facts.models.first() else {
         return Err(Failure::Input(format!("{address}: it names no model; {next}")));
@@ -24,7 +24,7 @@ pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(Strin
         let name = Path::new(&model.name).file_name().map_or(&*model.name, |name| name.to_str().unwrap_or_default());
         let mut source = Source::from_text(format!("{name}.jinja"), template.text.clone());
         (source.tokens.bos, source.tokens.eos) = (template.bos.clone(), template.eos.clone());
-        return Ok((model.name.clone(), Place::Text(source)));
+        return Ok((model.name.clone(), TemplatePlace::Text(source)));
     }
     let roots = model.root.iter().chain([&model.name]);
     let place = roots.into_iter().find(|root| {
@@ -35,7 +35,7 @@ pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(Strin
         Path::new(root).exists()
     });
     match place {
-        Some(place) => Ok((model.name.clone(), Place::File(place.clone()))),
+        Some(place) => Ok((model.name.clone(), TemplatePlace::File(place.clone()))),
         None => {
             let root = model.root.as_deref().unwrap_or(&model.name);
             Err(Failure::Input(format!(

@@ -6,6 +6,7 @@ use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
 use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence, tolerated};
+use super::lenient::recovered;
 use super::source::Source;
 use super::turn_end::ends_of_turn;
 use crate::plan::{Expr, Literal, Role};
@@ -105,13 +106,20 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         (None, None) if next_ends && is_unclosed(spec) => seen_ahead(spec, &AFTER_VALUE),
         (None, _) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
     };
-    let mut closers = vec![confirmed(closer())];
+    // What follows a form that only models write may be written so, too.
+    let is_own = |expr: &Expr| !matches!(expr, Expr::Literal(Literal { origin: Origin::Recovery, .. }));
+    let mut closers = match closer() {
+        Expr::Choice(forms) => {
+            forms.into_iter().map(|form| if is_own(&form) { confirmed(form) } else { form }).collect()
+        }
+        own => vec![confirmed(own)],
+    };
     if reads == Hole::Value {
         closers.extend([without_closer(spec), before_next(spec)].into_iter().filter(|expr| !is_empty(expr)));
         // A model may end its turn within a call.
         let is_closed = !closers.iter().all(is_empty) && !arguments.nested;
         let ends = ends_of_turn(spec).into_iter().filter(|end| is_closed && is_tag(end));
-        closers.extend(ends.map(|end| sequence(vec![recovery(end), Expr::Action(Action::EndCallIncomplete)])));
+        closers.extend(ends.map(|end| sequence(vec![recovered(end), Expr::Action(Action::EndCallIncomplete)])));
     }
     if let Hole::Literal(_) = reads {
         closers.extend(unclosed_string(spec));
@@ -233,14 +241,14 @@ fn without_closer(spec: &Source<'_>) -> Expr {
     if closers.is_empty() || !begins_tag(own.core) {
         return Expr::empty();
     }
-    let recovery = |expr| match recovery(expr) {
+    let recovery = |expr| match recovered(expr) {
         // The white space before it is that of the closer that is missing.
         Expr::Literal(literal) => Expr::Literal(Literal { before: own.before.to_owned(), ..literal }),
         other => other,
     };
     let ahead = match seen_ahead(spec, &closers) {
         Expr::Choice(choices) => Expr::Choice(choices.into_iter().map(recovery).collect()),
-        other => recovery(other),
+        other => recovered(other),
     };
     sequence(vec![ahead, missing(own)])
 }
@@ -261,14 +269,6 @@ fn before_next(spec: &Source<'_>) -> Expr {
         ..tolerated(MarkerKey::ArgumentNamePrefix, next.core, Role::Inner)
     };
     sequence(vec![Expr::Literal(line), missing(own)])
-}
-
-/// A literal that no template writes at this place.
-fn recovery(expr: Expr) -> Expr {
-    match expr {
-        Expr::Literal(literal) => Expr::Literal(Literal { origin: Origin::Recovery, ..literal }),
-        other => other,
-    }
 }
 
 /// Says that a marker is missing.

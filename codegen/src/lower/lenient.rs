@@ -41,11 +41,15 @@ pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
         ToolFormat::CallExpression => Hole::Python,
         _ => return list,
     };
-    let brace = match opening_brace() {
+    Expr::Choice(vec![list, sequence(vec![recovered(opening_brace()), Expr::Hole(arguments.into())])])
+}
+
+/// A literal that no template writes at this place.
+pub(super) fn recovered(expr: Expr) -> Expr {
+    match expr {
         Expr::Literal(literal) => Expr::Literal(Literal { origin: Origin::Recovery, ..literal }),
         other => other,
-    };
-    Expr::Choice(vec![list, sequence(vec![brace, Expr::Hole(arguments.into())])])
+    }
 }
 
 /// A call as one JSON object or as a Python dict, whichever of the two the template writes. `is_marked`: a marker comes before it.

@@ -69,7 +69,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     };
     // What follows the name's suffix.
     let mut body = vec![between];
-    let mut split = None;
+    let (mut split, mut bare) = (None, None);
     let args_start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
     let args_end = marker(spec, MarkerKey::ArgumentsEnd, Role::Inner);
     let close = lenient::or_other_bracket(spec, MarkerKey::FunctionClose, &[")", "}", "]"]);
@@ -85,17 +85,23 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         let needs_brace = is_empty(&args_start)
             && (between_symbols || function.name_suffix.trim().is_empty())
             && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
-        body.push(args_start);
-        if needs_brace {
-            body.push(opening_brace());
-        }
-        body.extend([
+        let rest = [
             hole(arguments),
             args_end.optional(),
             close.optional(),
             id_at(CallIdPosition::PostArgs).optional(),
             stray::end_of_call(spec, call_end.clone()),
-        ]);
+        ];
+        // A model may leave out what stands between the name and the arguments.
+        if !needs_brace && lenient::is_announced(spec) {
+            let brace = vec![Expr::Action(Action::StartOffered), lenient::recovered(opening_brace())];
+            bare = Some(sequence([brace, rest.to_vec()].concat()));
+        }
+        body.push(args_start);
+        if needs_brace {
+            body.push(opening_brace());
+        }
+        body.extend(rest);
     } else {
         let argument = argument(spec);
         let separator = marker(spec, MarkerKey::ArgumentSeparator, Role::Inner);
@@ -151,7 +157,8 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             sequence(vec![Expr::Action(start.clone()), end, stray::end_of_call(spec, call_end.clone())])
         };
         let empty = variants::self_closing(spec).iter().map(closed);
-        let choices = std::iter::once(call).chain(split.clone()).chain(empty).chain(stray::next_opener(spec));
+        let choices =
+            std::iter::once(call).chain(split.clone()).chain(bare.clone()).chain(empty).chain(stray::next_opener(spec));
         sequence(vec![hole(Hole::Name), Expr::Choice(choices.collect())])
     };
     let needs_more = goes_on || (between_symbols && tools.format == ToolFormat::TagWithJson);

@@ -8,7 +8,7 @@ use super::source::Source;
 
 /// What a model may write in place of a marker.
 pub(super) fn others(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
-    match key {
+    let own = match key {
         MarkerKey::SectionStart | MarkerKey::CallStart | MarkerKey::ReasoningStart => without_words(spec, key, text),
         MarkerKey::FunctionNamePrefix => {
             [without_words(spec, key, text), attributes(text, spec.marker(MarkerKey::FunctionNameSuffix))].concat()
@@ -17,7 +17,53 @@ pub(super) fn others(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<Strin
         MarkerKey::FunctionNameSuffix => ends_of_tag(spec.marker(MarkerKey::FunctionNamePrefix), text),
         MarkerKey::ArgumentNameSuffix => ends_of_tag(spec.marker(MarkerKey::ArgumentNamePrefix), text),
         _ => Vec::new(),
-    }
+    };
+    let bars = if OF_CALLS.contains(&key) { doubled_bars(MarkerText::new(text).core) } else { Vec::new() };
+    let second =
+        if matches!(key, MarkerKey::CallStart | MarkerKey::SectionStart) { second_bar(spec, text) } else { None };
+    [own, bars, second.into_iter().collect()].concat()
+}
+
+/// The markers of calls that may be tags with a name between bars.
+const OF_CALLS: [MarkerKey; 6] = [
+    MarkerKey::SectionStart,
+    MarkerKey::SectionEnd,
+    MarkerKey::FunctionNamePrefix,
+    MarkerKey::FunctionClose,
+    MarkerKey::ArgumentNamePrefix,
+    MarkerKey::ArgumentValueSuffix,
+];
+
+/// The bars of special tokens.
+const BARS: [char; 2] = ['|', '｜'];
+
+/// A tag of a name between bars and a word (`<｜name｜word_word>`) in the forms in which the bars are doubled: with the word, with white
+/// space before it, and with the last part of the word alone.
+fn doubled_bars(core: &str) -> Vec<String> {
+    let opens = if core.starts_with("</") { "</" } else { "<" };
+    let parts = BARS.into_iter().find_map(|bar| {
+        let (name, word) = core.strip_prefix(opens)?.strip_prefix(bar)?.split_once(bar)?;
+        Some((bar, name, word))
+    });
+    let Some((bar, name, word)) = parts.filter(|(_, _, word)| word.starts_with(char::is_alphabetic)) else {
+        return Vec::new();
+    };
+    let tag = format!("{opens}{bar}{bar}{name}{bar}{bar}");
+    let end = word.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(word.len());
+    let last = word[..end].rfind('_').map(|at| &word[at + 1..]);
+    let words = [format!("{tag}{word}"), format!("{tag} {word}")];
+    words.into_iter().chain(last.map(|last| format!("{tag} {last}"))).collect()
+}
+
+/// A token that has a bar on one side only (`<|name>`), with the bar on both, if no marker and no other token is written so.
+fn second_bar(spec: &Source<'_>, text: &str) -> Option<String> {
+    let core = MarkerText::new(text).core;
+    let token = MarkerText::new(text).tags().first().copied().filter(|token| core.starts_with(token))?;
+    let bar = BARS.into_iter().find(|bar| token.strip_prefix('<').is_some_and(|rest| rest.starts_with(*bar)))?;
+    let inner = token.strip_suffix('>').filter(|inner| !inner.ends_with(bar) && is_special_token(token.as_bytes()))?;
+    let other = format!("{inner}{bar}>");
+    let is_known = spec.markers().any(|(_, text)| text.contains(&other)) || spec.tokens.other.contains(&other);
+    (!is_known).then(|| other + &core[token.len()..])
 }
 
 /// How a tag has a name: what stands between the name of the tag and that name.

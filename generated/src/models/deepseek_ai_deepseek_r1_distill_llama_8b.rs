@@ -398,12 +398,13 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, ````json`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, ````json`, `{`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜tool▁call▁begin｜>").peek(),
         Marker::new("<｜tool▁calls▁begin｜>").peek(),
         Marker::new("```json").layout("\n", "\n"),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -898,6 +899,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.arguments",
+                                    const { &[Action::StartOffered] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1431,6 +1438,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.start_call();
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(3) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(ARGUMENTS)
                     }
                     Found::Wait => Flow::Wait,

@@ -59,44 +59,44 @@ const CALL_NAME: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_SECTION_START_2: StateId = StateId(10);
 
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(11);
+
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(11);
+const CALL_NAME_2: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(12);
+const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const AFTER_SECTION_END_3: StateId = StateId(15);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(15);
+const UNPARSED_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(16);
+const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(17);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(17);
+const ARGUMENTS: StateId = StateId(18);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(18);
+const ARGUMENT_NAME: StateId = StateId(19);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(20);
+const AFTER_TURN_END_7: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_ARGUMENTS: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(22);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_7: StateId = StateId(23);
+const AFTER_TOOLS: StateId = StateId(23);
 
 /// A call, as one object.
 const CALL: StateId = StateId(24);
@@ -105,7 +105,10 @@ const CALL: StateId = StateId(24);
 const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(26);
+const AFTER_SECTION_START_15: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(27);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -144,9 +147,101 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
+const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
 const MARKER_DSML_FUNCTION_CALLS: Marker = Marker::new("<｜DSML｜function_calls>")
     .layout("\n\n", "");
-const MARKER_DSML_FUNCTION_CALLS_B: Marker = Marker::new("</｜DSML｜function_calls>")
+const MARKER_DSML_FUNCTION_CALLS_B: Marker = Marker::new(
+        "<｜｜DSML｜｜function_calls>",
+    )
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_FUNCTION_CALLS_C: Marker = Marker::new(
+        "<｜｜DSML｜｜ function_calls>",
+    )
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_CALLS: Marker = Marker::new("<｜｜DSML｜｜ calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_FUNCTION_CALLS_D: Marker = Marker::new("<｜DSML｜function_calls｜>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_FUNCTION_CALLS_E: Marker = Marker::new("</｜DSML｜function_calls>")
+    .layout("\n", "");
+const MARKER_DSML_FUNCTION_CALLS_F: Marker = Marker::new(
+        "</｜｜DSML｜｜function_calls>",
+    )
+    .layout("\n", "");
+const MARKER_DSML_FUNCTION_CALLS_G: Marker = Marker::new(
+        "</｜｜DSML｜｜ function_calls>",
+    )
+    .layout("\n", "");
+const MARKER_DSML_CALLS_B: Marker = Marker::new("</｜｜DSML｜｜ calls>")
     .layout("\n", "");
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
@@ -181,6 +276,12 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Unparsed] },
@@ -245,12 +346,18 @@ const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     AFTER_SECTION_END_3,
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
-        "tools.arguments.value_suffix",
+        "tools.section_end",
         &[],
         AFTER_SECTION_END_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "tools.function.close",
         &[],
         AFTER_SECTION_END_3,
@@ -272,6 +379,12 @@ const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
@@ -289,24 +402,36 @@ const TO_ARGUMENT_NAME: Transition = Transition::new(
     &[],
     ARGUMENT_NAME,
 );
+const TO_ARGUMENT_NAME_B: Transition = Transition::new(
+        "tools.arguments.name_prefix",
+        &[],
+        ARGUMENT_NAME,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2_E: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
     AFTER_FUNCTION_NAME_PREFIX_2,
 );
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_F: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_FUNCTION_NAME_PREFIX_2,
+    )
+    .recovery();
 const TO_CALL_NAME_2_E: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
         "tools.section_end",
         const { &[Action::EndCallIncomplete] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndCallIncomplete] },
         AFTER_SECTION_END_3,
@@ -336,6 +461,12 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
         AFTER_SECTION_START_2,
     )
     .recovery();
+const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::HoldBack] },
@@ -357,6 +488,12 @@ const TO_CONTENT_C: Transition = Transition::new(
         "tools.arguments.name_prefix",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
         CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_7: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndArgument] },
+        AFTER_TURN_END_7,
     )
     .recovery();
 const TO_AFTER_TURN_END_C: Transition = Transition::new(
@@ -381,18 +518,24 @@ const TO_CALL_NAME_2_G: Transition = Transition::new(
         CALL_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_I: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_J: Transition = Transition::new(
         "tools.function.close",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
@@ -426,8 +569,14 @@ const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3_D: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -444,11 +593,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -468,11 +623,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -487,7 +648,13 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
@@ -506,7 +673,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -524,7 +691,13 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
@@ -577,14 +750,29 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         Marker::new("["),
         Marker::new("<｜DSML｜function_calls>"),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        Marker::new("["),
         Marker::new("{").peek(),
     ]
 });
@@ -601,7 +789,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -613,7 +801,12 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_FUNCTION_CALLS_F,
+        MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -622,10 +815,14 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -636,21 +833,34 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜ parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
+        Marker::new("</｜｜DSML｜｜invoke>"),
+        Marker::new("</｜｜DSML｜｜ invoke>"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_FUNCTION_CALLS_F,
+        MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -668,7 +878,13 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
@@ -681,7 +897,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -693,17 +909,26 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_FUNCTION_CALLS_F,
+        MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -713,10 +938,17 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
+        Marker::new("</｜｜DSML｜｜invoke>"),
+        Marker::new("</｜｜DSML｜｜ invoke>"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_FUNCTION_CALLS_F,
+        MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -724,6 +956,10 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
@@ -732,7 +968,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>")
@@ -759,6 +995,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<｜end▁of▁sentence｜>"),
                 ]
             }),
+        Marker::new("</｜｜DSML｜｜parameter>").layout("", "\n"),
+        Marker::new("</｜｜DSML｜｜ parameter>").layout("", "\n"),
         Marker::new("</｜DSML｜invoke>")
             .followed_by(const {
                 &[
@@ -784,7 +1022,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -794,21 +1032,34 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜ parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
+        Marker::new("</｜｜DSML｜｜invoke>"),
+        Marker::new("</｜｜DSML｜｜ invoke>"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_FUNCTION_CALLS_F,
+        MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -818,10 +1069,17 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
+        Marker::new("</｜｜DSML｜｜invoke>"),
+        Marker::new("</｜｜DSML｜｜ invoke>"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_FUNCTION_CALLS_F,
+        MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -829,6 +1087,10 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
@@ -837,19 +1099,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_7_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_DSML_INVOKE_NAME,
-        MARKER_DSML_INVOKE,
-        MARKER_DSML_INVOKE_B,
-        Marker::new("["),
-        Marker::new("<｜DSML｜function_calls>").peek(),
-        Marker::new("{").peek(),
-    ]
-});
-
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -861,7 +1111,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_FUNCTION_CALLS_F,
+        MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -870,10 +1125,14 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -887,7 +1146,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_FUNCTION_CALLS_F,
+        MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -896,10 +1160,28 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜function_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_15_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        Marker::new("["),
+        Marker::new("<｜DSML｜function_calls>").peek(),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -915,7 +1197,13 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_FUNCTION_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_FUNCTION_CALLS_D,
     ]
 });
 
@@ -1008,7 +1296,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1062,7 +1356,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1088,7 +1388,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1172,7 +1478,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1225,13 +1537,30 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_7,
+                                    AFTER_SECTION_START_15,
                                 )
                                 .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1273,9 +1602,14 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_D,
                             TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             Transition::new(
                                     "tools.arguments.name_prefix",
@@ -1292,6 +1626,10 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1314,17 +1652,30 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1341,14 +1692,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1359,7 +1705,13 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1405,13 +1757,22 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_D,
                             TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1429,17 +1790,28 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1484,6 +1856,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndArgument] },
                                 AFTER_TURN_END_7,
                             ),
+                            TO_AFTER_TURN_END_7,
+                            TO_AFTER_TURN_END_7,
                             Transition::new(
                                     "tools.function.close",
                                     const {
@@ -1521,17 +1895,30 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1549,17 +1936,28 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1569,20 +1967,6 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
-                ),
-            State::new("AFTER_SECTION_START_7", None)
-                .markers(
-                    &AFTER_SECTION_START_7_MARKERS,
-                    const {
-                        &[
-                            TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
                 ),
             State::new(
                     "CALL",
@@ -1601,15 +1985,24 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_F,
                             TO_CALL_NAME_2_G,
                             TO_CALL_NAME_2_G,
-                            TO_AFTER_SECTION_END_3_F,
+                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_G,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_I,
+                            TO_AFTER_SECTION_END_3_J,
                             TO_START_2_D,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -1640,15 +2033,24 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_F,
                             TO_CALL_NAME_2_G,
                             TO_CALL_NAME_2_G,
-                            TO_AFTER_SECTION_END_3_F,
+                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_G,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_I,
+                            TO_AFTER_SECTION_END_3_J,
                             TO_START_2_D,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -1661,6 +2063,22 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_15", None)
+                .markers(
+                    &AFTER_SECTION_START_15_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
             State::new("AFTER_TURN_ASSISTANT_START_2", None)
                 .markers(
                     &AFTER_TURN_ASSISTANT_START_2_MARKERS,
@@ -1679,7 +2097,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1895,13 +2319,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(17..=20) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1923,13 +2351,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(14..=18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(20..=23) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1947,17 +2379,23 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9..=13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(15..=18) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1993,13 +2431,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(18..=21) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -2049,10 +2491,19 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_SECTION_START_7),
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_15),
+                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2086,30 +2537,35 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(23..=26) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2131,43 +2587,49 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(8) => {
+                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10..=12) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(13..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(18..=22) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(27) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(28..=31) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2198,15 +2660,20 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(18..=21) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2235,25 +2702,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(21..=24) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2274,42 +2746,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(9..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14..=18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
@@ -2337,11 +2815,11 @@ impl Machine for Parser {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(1) => {
+                    Found::Marker(1..=3) => {
                         io.end_argument();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         io.end_argument();
                         io.missing_marker("</｜DSML｜parameter>");
                         Flow::Go(AFTER_TURN_END_7)
@@ -2362,43 +2840,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(7) => {
+                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(9..=11) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(12..=16) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17..=21) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(27..=30) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2420,42 +2904,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(9..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14..=18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2472,19 +2962,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_START_7 => {
-                match io.expect(&AFTER_SECTION_START_7_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
-                    }
-                    Found::Marker(5) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
                     Found::Marker(0) => {
@@ -2497,38 +2974,44 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(11..=16) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(23..=26) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
@@ -2556,38 +3039,44 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(13..=18) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2595,6 +3084,19 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
                     }
+                }
+            }
+            AFTER_SECTION_START_15 => {
+                match io.expect(&AFTER_SECTION_START_15_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_TURN_ASSISTANT_START_2 => {
@@ -2610,13 +3112,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(16..=19) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),

@@ -59,44 +59,44 @@ const CALL_NAME: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_SECTION_START_2: StateId = StateId(10);
 
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(11);
+
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(11);
+const CALL_NAME_2: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(12);
+const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const AFTER_SECTION_END_3: StateId = StateId(15);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(15);
+const UNPARSED_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(16);
+const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(17);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(17);
+const ARGUMENTS: StateId = StateId(18);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(18);
+const ARGUMENT_NAME: StateId = StateId(19);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(20);
+const AFTER_TURN_END_7: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_ARGUMENTS: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(22);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_7: StateId = StateId(23);
+const AFTER_TOOLS: StateId = StateId(23);
 
 /// A call, as one object.
 const CALL: StateId = StateId(24);
@@ -105,7 +105,10 @@ const CALL: StateId = StateId(24);
 const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(26);
+const AFTER_SECTION_START_15: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(27);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -144,9 +147,93 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
+const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
 const MARKER_DSML_TOOL_CALLS: Marker = Marker::new("<｜DSML｜tool_calls>")
     .layout("\n\n", "");
-const MARKER_DSML_TOOL_CALLS_B: Marker = Marker::new("</｜DSML｜tool_calls>")
+const MARKER_DSML_TOOL_CALLS_B: Marker = Marker::new("<｜｜DSML｜｜tool_calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_TOOL_CALLS_C: Marker = Marker::new("<｜｜DSML｜｜ tool_calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_CALLS: Marker = Marker::new("<｜｜DSML｜｜ calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_TOOL_CALLS_D: Marker = Marker::new("<｜DSML｜tool_calls｜>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_TOOL_CALLS_E: Marker = Marker::new("</｜DSML｜tool_calls>")
+    .layout("\n", "");
+const MARKER_DSML_TOOL_CALLS_F: Marker = Marker::new("</｜｜DSML｜｜tool_calls>")
+    .layout("\n", "");
+const MARKER_DSML_TOOL_CALLS_G: Marker = Marker::new("</｜｜DSML｜｜ tool_calls>")
+    .layout("\n", "");
+const MARKER_DSML_CALLS_B: Marker = Marker::new("</｜｜DSML｜｜ calls>")
     .layout("\n", "");
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
@@ -181,6 +268,12 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Unparsed] },
@@ -245,12 +338,18 @@ const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     AFTER_SECTION_END_3,
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
-        "tools.arguments.value_suffix",
+        "tools.section_end",
         &[],
         AFTER_SECTION_END_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "tools.function.close",
         &[],
         AFTER_SECTION_END_3,
@@ -272,6 +371,12 @@ const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
@@ -289,24 +394,36 @@ const TO_ARGUMENT_NAME: Transition = Transition::new(
     &[],
     ARGUMENT_NAME,
 );
+const TO_ARGUMENT_NAME_B: Transition = Transition::new(
+        "tools.arguments.name_prefix",
+        &[],
+        ARGUMENT_NAME,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2_E: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
     AFTER_FUNCTION_NAME_PREFIX_2,
 );
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_F: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_FUNCTION_NAME_PREFIX_2,
+    )
+    .recovery();
 const TO_CALL_NAME_2_E: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
         "tools.section_end",
         const { &[Action::EndCallIncomplete] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndCallIncomplete] },
         AFTER_SECTION_END_3,
@@ -336,6 +453,12 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
         AFTER_SECTION_START_2,
     )
     .recovery();
+const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::HoldBack] },
@@ -357,6 +480,12 @@ const TO_CONTENT_C: Transition = Transition::new(
         "tools.arguments.name_prefix",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
         CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_7: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndArgument] },
+        AFTER_TURN_END_7,
     )
     .recovery();
 const TO_AFTER_TURN_END_C: Transition = Transition::new(
@@ -381,18 +510,24 @@ const TO_CALL_NAME_2_G: Transition = Transition::new(
         CALL_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_I: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_J: Transition = Transition::new(
         "tools.function.close",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
@@ -426,8 +561,14 @@ const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3_D: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -444,11 +585,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -468,11 +615,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -487,7 +640,13 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -506,7 +665,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -524,7 +683,13 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -577,14 +742,29 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         Marker::new("["),
         Marker::new("<｜DSML｜tool_calls>"),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        Marker::new("["),
         Marker::new("{").peek(),
     ]
 });
@@ -601,7 +781,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -613,7 +793,12 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -622,10 +807,14 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -636,21 +825,34 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜ parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
+        Marker::new("</｜｜DSML｜｜invoke>"),
+        Marker::new("</｜｜DSML｜｜ invoke>"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -668,7 +870,13 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -681,7 +889,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -693,17 +901,26 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -713,10 +930,17 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
+        Marker::new("</｜｜DSML｜｜invoke>"),
+        Marker::new("</｜｜DSML｜｜ invoke>"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -724,6 +948,10 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -732,7 +960,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>")
@@ -759,6 +987,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<｜end▁of▁sentence｜>"),
                 ]
             }),
+        Marker::new("</｜｜DSML｜｜parameter>").layout("", "\n"),
+        Marker::new("</｜｜DSML｜｜ parameter>").layout("", "\n"),
         Marker::new("</｜DSML｜invoke>")
             .followed_by(const {
                 &[
@@ -784,7 +1014,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -794,21 +1024,34 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜ parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
+        Marker::new("</｜｜DSML｜｜invoke>"),
+        Marker::new("</｜｜DSML｜｜ invoke>"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -818,10 +1061,17 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>"),
+        Marker::new("</｜｜DSML｜｜invoke>"),
+        Marker::new("</｜｜DSML｜｜ invoke>"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -829,6 +1079,10 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -837,19 +1091,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_7_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_DSML_INVOKE_NAME,
-        MARKER_DSML_INVOKE,
-        MARKER_DSML_INVOKE_B,
-        Marker::new("["),
-        Marker::new("<｜DSML｜tool_calls>").peek(),
-        Marker::new("{").peek(),
-    ]
-});
-
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -861,7 +1103,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -870,10 +1117,14 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -887,7 +1138,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -896,10 +1152,28 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_15_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        Marker::new("["),
+        Marker::new("<｜DSML｜tool_calls>").peek(),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -915,7 +1189,13 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -1008,7 +1288,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1062,7 +1348,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1088,7 +1380,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1172,7 +1470,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1225,13 +1529,30 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_7,
+                                    AFTER_SECTION_START_15,
                                 )
                                 .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1273,9 +1594,14 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_D,
                             TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             Transition::new(
                                     "tools.arguments.name_prefix",
@@ -1292,6 +1618,10 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1314,17 +1644,30 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1341,14 +1684,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1359,7 +1697,13 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1405,13 +1749,22 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_D,
                             TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1429,17 +1782,28 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1484,6 +1848,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndArgument] },
                                 AFTER_TURN_END_7,
                             ),
+                            TO_AFTER_TURN_END_7,
+                            TO_AFTER_TURN_END_7,
                             Transition::new(
                                     "tools.function.close",
                                     const {
@@ -1521,17 +1887,30 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1549,17 +1928,28 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1569,20 +1959,6 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
-                ),
-            State::new("AFTER_SECTION_START_7", None)
-                .markers(
-                    &AFTER_SECTION_START_7_MARKERS,
-                    const {
-                        &[
-                            TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
                 ),
             State::new(
                     "CALL",
@@ -1601,15 +1977,24 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_F,
                             TO_CALL_NAME_2_G,
                             TO_CALL_NAME_2_G,
-                            TO_AFTER_SECTION_END_3_F,
+                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_G,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_I,
+                            TO_AFTER_SECTION_END_3_J,
                             TO_START_2_D,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -1640,15 +2025,24 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_F,
                             TO_CALL_NAME_2_G,
                             TO_CALL_NAME_2_G,
-                            TO_AFTER_SECTION_END_3_F,
+                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_G,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_I,
+                            TO_AFTER_SECTION_END_3_J,
                             TO_START_2_D,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -1661,6 +2055,22 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_15", None)
+                .markers(
+                    &AFTER_SECTION_START_15_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
             State::new("AFTER_TURN_ASSISTANT_START_2", None)
                 .markers(
                     &AFTER_TURN_ASSISTANT_START_2_MARKERS,
@@ -1679,7 +2089,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1887,13 +2303,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(17..=20) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1915,13 +2335,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(14..=18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(20..=23) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1939,17 +2363,23 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9..=13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(15..=18) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1985,13 +2415,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(18..=21) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -2041,10 +2475,19 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_SECTION_START_7),
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_15),
+                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2078,30 +2521,35 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(23..=26) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2123,43 +2571,49 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(8) => {
+                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10..=12) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(13..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(18..=22) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(27) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(28..=31) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2190,15 +2644,20 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(18..=21) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2227,25 +2686,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(21..=24) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2266,42 +2730,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(9..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14..=18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
@@ -2329,11 +2799,11 @@ impl Machine for Parser {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(1) => {
+                    Found::Marker(1..=3) => {
                         io.end_argument();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         io.end_argument();
                         io.missing_marker("</｜DSML｜parameter>");
                         Flow::Go(AFTER_TURN_END_7)
@@ -2354,43 +2824,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(7) => {
+                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(9..=11) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(12..=16) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17..=21) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(27..=30) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2412,42 +2888,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(9..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14..=18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2464,19 +2946,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_START_7 => {
-                match io.expect(&AFTER_SECTION_START_7_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
-                    }
-                    Found::Marker(5) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
                     Found::Marker(0) => {
@@ -2489,38 +2958,44 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(11..=16) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(23..=26) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
@@ -2548,38 +3023,44 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(13..=18) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2587,6 +3068,19 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
                     }
+                }
+            }
+            AFTER_SECTION_START_15 => {
+                match io.expect(&AFTER_SECTION_START_15_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_TURN_ASSISTANT_START_2 => {
@@ -2602,13 +3096,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(16..=19) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),

@@ -59,44 +59,44 @@ const CALL_NAME: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_SECTION_START_2: StateId = StateId(10);
 
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(11);
+
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(11);
+const CALL_NAME_2: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(12);
+const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const AFTER_SECTION_END_3: StateId = StateId(15);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(15);
+const UNPARSED_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(16);
+const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(17);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(17);
+const ARGUMENTS: StateId = StateId(18);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(18);
+const ARGUMENT_NAME: StateId = StateId(19);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(20);
+const AFTER_TURN_END_7: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_ARGUMENTS: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(22);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_7: StateId = StateId(23);
+const AFTER_TOOLS: StateId = StateId(23);
 
 /// A call, as one object.
 const CALL: StateId = StateId(24);
@@ -105,7 +105,10 @@ const CALL: StateId = StateId(24);
 const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(26);
+const AFTER_SECTION_START_15: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(27);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -144,9 +147,97 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
+const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
 const MARKER_DSML_TOOL_CALLS: Marker = Marker::new("<｜DSML｜tool_calls>")
     .layout("\n\n", "");
-const MARKER_DSML_TOOL_CALLS_B: Marker = Marker::new("</｜DSML｜tool_calls>")
+const MARKER_DSML_TOOL_CALLS_B: Marker = Marker::new("<｜｜DSML｜｜tool_calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_TOOL_CALLS_C: Marker = Marker::new("<｜｜DSML｜｜ tool_calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_CALLS: Marker = Marker::new("<｜｜DSML｜｜ calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_TOOL_CALLS_D: Marker = Marker::new("<｜DSML｜tool_calls｜>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_TOOL_CALLS_E: Marker = Marker::new("</｜DSML｜tool_calls>")
+    .layout("\n", "");
+const MARKER_DSML_TOOL_CALLS_F: Marker = Marker::new("</｜｜DSML｜｜tool_calls>")
+    .layout("\n", "");
+const MARKER_DSML_TOOL_CALLS_G: Marker = Marker::new("</｜｜DSML｜｜ tool_calls>")
+    .layout("\n", "");
+const MARKER_DSML_CALLS_B: Marker = Marker::new("</｜｜DSML｜｜ calls>")
+    .layout("\n", "");
+const MARKER_DSML_INVOKE_C: Marker = Marker::new("</｜｜DSML｜｜invoke>")
+    .layout("\n", "");
+const MARKER_DSML_INVOKE_D: Marker = Marker::new("</｜｜DSML｜｜ invoke>")
     .layout("\n", "");
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
@@ -181,6 +272,12 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Unparsed] },
@@ -245,12 +342,18 @@ const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     AFTER_SECTION_END_3,
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
-        "tools.arguments.value_suffix",
+        "tools.section_end",
         &[],
         AFTER_SECTION_END_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "tools.function.close",
         &[],
         AFTER_SECTION_END_3,
@@ -272,6 +375,12 @@ const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
@@ -289,24 +398,36 @@ const TO_ARGUMENT_NAME: Transition = Transition::new(
     &[],
     ARGUMENT_NAME,
 );
+const TO_ARGUMENT_NAME_B: Transition = Transition::new(
+        "tools.arguments.name_prefix",
+        &[],
+        ARGUMENT_NAME,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2_E: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
     AFTER_FUNCTION_NAME_PREFIX_2,
 );
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_F: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_FUNCTION_NAME_PREFIX_2,
+    )
+    .recovery();
 const TO_CALL_NAME_2_E: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
         "tools.section_end",
         const { &[Action::EndCallIncomplete] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndCallIncomplete] },
         AFTER_SECTION_END_3,
@@ -336,6 +457,12 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
         AFTER_SECTION_START_2,
     )
     .recovery();
+const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::HoldBack] },
@@ -357,6 +484,12 @@ const TO_CONTENT_C: Transition = Transition::new(
         "tools.arguments.name_prefix",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
         CONTENT,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_7: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndArgument] },
+        AFTER_TURN_END_7,
     )
     .recovery();
 const TO_AFTER_TURN_END_C: Transition = Transition::new(
@@ -381,18 +514,24 @@ const TO_CALL_NAME_2_G: Transition = Transition::new(
         CALL_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_I: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_J: Transition = Transition::new(
         "tools.function.close",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
@@ -426,8 +565,14 @@ const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_3_D: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -444,11 +589,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -468,11 +619,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -487,7 +644,13 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -506,7 +669,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -524,7 +687,13 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -577,14 +746,29 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         Marker::new("["),
         Marker::new("<｜DSML｜tool_calls>"),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        Marker::new("["),
         Marker::new("{").peek(),
     ]
 });
@@ -601,7 +785,7 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -613,7 +797,12 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -622,10 +811,14 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -636,21 +829,34 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜ parameter name=\""),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
+        MARKER_DSML_INVOKE_C,
+        MARKER_DSML_INVOKE_D,
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -668,7 +874,13 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -681,7 +893,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -693,17 +905,26 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -713,10 +934,17 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
+        MARKER_DSML_INVOKE_C,
+        MARKER_DSML_INVOKE_D,
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -724,6 +952,10 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -732,7 +964,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>")
@@ -758,6 +990,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<｜end▁of▁sentence｜>"),
                 ]
             }),
+        Marker::new("</｜｜DSML｜｜parameter>"),
+        Marker::new("</｜｜DSML｜｜ parameter>"),
         Marker::new("</｜DSML｜invoke>")
             .followed_by(const {
                 &[
@@ -783,7 +1017,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -793,21 +1027,34 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜parameter name=\""),
+        Marker::new("<｜｜DSML｜｜ parameter name=\""),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
+        MARKER_DSML_INVOKE_C,
+        MARKER_DSML_INVOKE_D,
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -817,10 +1064,17 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
+        MARKER_DSML_INVOKE_C,
+        MARKER_DSML_INVOKE_D,
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -828,6 +1082,10 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -836,19 +1094,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_7_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_DSML_INVOKE_NAME,
-        MARKER_DSML_INVOKE,
-        MARKER_DSML_INVOKE_B,
-        Marker::new("["),
-        Marker::new("<｜DSML｜tool_calls>").peek(),
-        Marker::new("{").peek(),
-    ]
-});
-
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -860,7 +1106,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -869,10 +1120,14 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `</｜DSML｜tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -886,7 +1141,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
-        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_CALLS_B,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -895,10 +1155,28 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_15_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_DSML_INVOKE_NAME,
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        Marker::new("["),
+        Marker::new("<｜DSML｜tool_calls>").peek(),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -914,7 +1192,13 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
         MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
     ]
 });
 
@@ -1007,7 +1291,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1061,7 +1351,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1087,7 +1383,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1171,7 +1473,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1224,13 +1532,30 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_7,
+                                    AFTER_SECTION_START_15,
                                 )
                                 .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1272,9 +1597,14 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_D,
                             TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             Transition::new(
                                     "tools.arguments.name_prefix",
@@ -1291,6 +1621,10 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1313,17 +1647,30 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1340,14 +1687,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1358,7 +1700,13 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1404,13 +1752,22 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_D,
                             TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_D,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_START_3_B,
                         ]
                     },
                 )
@@ -1428,17 +1785,28 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1483,6 +1851,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndArgument] },
                                 AFTER_TURN_END_7,
                             ),
+                            TO_AFTER_TURN_END_7,
+                            TO_AFTER_TURN_END_7,
                             Transition::new(
                                     "tools.function.close",
                                     const {
@@ -1520,17 +1890,30 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1548,17 +1931,28 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
                             TO_CALL_NAME_2_E,
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_E,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
                             TO_CONTENT_C,
                             TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
                 )
@@ -1568,20 +1962,6 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
-                ),
-            State::new("AFTER_SECTION_START_7", None)
-                .markers(
-                    &AFTER_SECTION_START_7_MARKERS,
-                    const {
-                        &[
-                            TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
                 ),
             State::new(
                     "CALL",
@@ -1600,15 +1980,24 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_F,
                             TO_CALL_NAME_2_G,
                             TO_CALL_NAME_2_G,
-                            TO_AFTER_SECTION_END_3_F,
+                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_G,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_I,
+                            TO_AFTER_SECTION_END_3_J,
                             TO_START_2_D,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -1639,15 +2028,24 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2_F,
                             TO_CALL_NAME_2_G,
                             TO_CALL_NAME_2_G,
-                            TO_AFTER_SECTION_END_3_F,
+                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_G,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_H,
+                            TO_AFTER_SECTION_END_3_I,
+                            TO_AFTER_SECTION_END_3_J,
                             TO_START_2_D,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -1660,6 +2058,22 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_15", None)
+                .markers(
+                    &AFTER_SECTION_START_15_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
             State::new("AFTER_TURN_ASSISTANT_START_2", None)
                 .markers(
                     &AFTER_TURN_ASSISTANT_START_2_MARKERS,
@@ -1678,7 +2092,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
+                            TO_AFTER_SECTION_START_3,
                         ]
                     },
                 )
@@ -1886,13 +2306,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(17..=20) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1914,13 +2338,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(14..=18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(20..=23) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1938,17 +2366,23 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9..=13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(15..=18) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1984,13 +2418,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(18..=21) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -2040,10 +2478,19 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_SECTION_START_7),
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_15),
+                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2077,30 +2524,35 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(23..=26) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2122,43 +2574,49 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(8) => {
+                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10..=12) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(13..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(18..=22) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(27) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(28..=31) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2189,15 +2647,20 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(18..=21) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2226,25 +2689,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(21..=24) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2265,42 +2733,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(9..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14..=18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
@@ -2328,11 +2802,11 @@ impl Machine for Parser {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(1) => {
+                    Found::Marker(1..=3) => {
                         io.end_argument();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         io.end_argument();
                         io.missing_marker("</｜DSML｜parameter>");
                         Flow::Go(AFTER_TURN_END_7)
@@ -2353,43 +2827,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(7) => {
+                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(9..=11) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(12..=16) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17..=21) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(27..=30) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2411,42 +2891,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(9..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14..=18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2463,19 +2949,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_START_7 => {
-                match io.expect(&AFTER_SECTION_START_7_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
-                    }
-                    Found::Marker(5) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
                     Found::Marker(0) => {
@@ -2488,38 +2961,44 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(11..=16) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(23..=26) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
@@ -2547,38 +3026,44 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(13..=18) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(25..=28) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2586,6 +3071,19 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
                     }
+                }
+            }
+            AFTER_SECTION_START_15 => {
+                match io.expect(&AFTER_SECTION_START_15_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_TURN_ASSISTANT_START_2 => {
@@ -2601,13 +3099,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(16..=19) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),

@@ -60,58 +60,58 @@ const CALL_NAME: StateId = StateId(9);
 const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(11);
-
-/// A call, as one object.
-const CALL: StateId = StateId(12);
+const AFTER_PER_CALL_START_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(13);
-
-/// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(15);
+const ARGUMENT_NAME: StateId = StateId(13);
 
 /// The name of an argument.
-const ARGUMENT_NAME_2: StateId = StateId(16);
+const ARGUMENT_NAME_2: StateId = StateId(14);
 
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(17);
+const ARGUMENTS: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE: StateId = StateId(18);
+const AFTER_FUNCTION_CLOSE: StateId = StateId(16);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(19);
+const ARGUMENT_NAME_3: StateId = StateId(17);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(20);
+const ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(21);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(22);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_QUOTE: StateId = StateId(23);
+const AFTER_ARGUMENTS_QUOTE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(24);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(25);
+const AFTER_PER_CALL_END_5: StateId = StateId(23);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(26);
+const UNPARSED_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_5: StateId = StateId(27);
+const AFTER_PER_CALL_START_5: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(28);
+const AFTER_ARGUMENTS: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(27);
+
+/// A call, as one object.
+const CALL: StateId = StateId(28);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(29);
@@ -160,6 +160,16 @@ const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
     });
 const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
     .followed_by(const { &[text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_CALL: Marker = Marker::new("<|tool_call|>call:")
+    .followed_by(const { &[] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call>call:"),
@@ -224,119 +234,45 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
-    const { &[Action::EndCall, Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_4_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls] },
-        AFTER_TURN_END_4,
-    )
-    .recovery();
-const TO_AFTER_PER_CALL_START_3: Transition = Transition::new(
-    "tools.per_call_end",
-    const { &[Action::EndCall] },
-    AFTER_PER_CALL_START_3,
-);
-const TO_CALL_NAME_C: Transition = Transition::new(
-    "tools.per_call_start",
-    const { &[Action::EndCall, Action::Speculate] },
-    CALL_NAME,
-);
-const TO_CALL_NAME_D: Transition = Transition::new(
-        "tools.per_call_start",
-        const { &[Action::EndCall, Action::Speculate] },
-        CALL_NAME,
-    )
-    .recovery();
-const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
-        "tools.per_call_start",
-        const { &[Action::EndCall, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
-    )
-    .recovery();
-const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
-        "reasoning.end",
-        const { &[Action::EndCall] },
-        AFTER_PER_CALL_END_5,
-    )
-    .recovery();
-const TO_START_2_D: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
-    START_2,
-);
-const TO_START_2_E: Transition = Transition::new(
-        "reasoning.start",
-        const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
-        START_2,
-    )
-    .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
-        "tools.arguments.quote",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
-        "turn.assistant_start",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
-        "tokens.other",
-        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
-        CONTENT,
-    )
-    .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
     const { &[Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_4_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_4_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_4,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
         "tools.per_call_end",
         &[],
         AFTER_PER_CALL_END_5,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_5_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
         "reasoning.end",
         &[],
         AFTER_PER_CALL_END_5,
     )
     .recovery();
-const TO_START_2_F: Transition = Transition::new(
+const TO_START_2_D: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_START_2_G: Transition = Transition::new(
+const TO_START_2_E: Transition = Transition::new(
         "reasoning.start",
         const { &[Action::EndCalls, Action::OpenReasoning] },
         START_2,
     )
     .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_B: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
@@ -376,6 +312,80 @@ const TO_ARGUMENT_VALUE: Transition = Transition::new(
         ARGUMENT_VALUE,
     )
     .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_4_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_4,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_START_3,
+);
+const TO_CALL_NAME_C: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CALL_NAME_D: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        AFTER_PER_CALL_START_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_5_C: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_PER_CALL_END_5,
+    )
+    .recovery();
+const TO_START_2_F: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_START_2_G: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "tools.arguments.quote",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCall, Action::HoldBack] },
@@ -399,8 +409,14 @@ const TO_AFTER_ARGUMENTS_SEPARATOR: Transition = Transition::new(
     &[],
     AFTER_ARGUMENTS_SEPARATOR,
 );
+const TO_CALL_NAME_E: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -421,10 +437,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -455,10 +472,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -476,6 +494,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
@@ -497,7 +516,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -519,6 +538,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
@@ -548,46 +568,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
-});
-
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
-static CALL_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_TURN,
-        MARKER_TOOL_RESPONSE,
-        MARKER_CHANNEL,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<tool_call|>"),
-        Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
-        Marker::new("<channel|>"),
-        Marker::new("<|channel>thought").layout("", "\n"),
-        MARKER_CHANNEL_CHANNEL_THOUGHT,
-        Marker::new("<|channel>\n").layout("", "\n"),
-        Marker::new("<|\"|>"),
-        Marker::new("<|turn>model"),
-        Marker::new("<tool_response|>"),
-        Marker::new("<tool|>"),
-        Marker::new("<|audio|>"),
-        Marker::new("<|image|>"),
-        Marker::new("<|think|>"),
-        Marker::new("<|tool>"),
-        Marker::new("<|video|>"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
-        Marker::new("<|turn>user"),
-    ]
-});
-
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -601,6 +582,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -635,7 +617,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -650,6 +632,7 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -769,7 +752,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -791,6 +774,7 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
@@ -799,7 +783,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -814,6 +798,7 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -834,7 +819,47 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        MARKER_CHANNEL,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<tool_call|>"),
+        Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
+        Marker::new("<channel|>"),
+        Marker::new("<|channel>thought").layout("", "\n"),
+        MARKER_CHANNEL_CHANNEL_THOUGHT,
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|\"|>"),
+        Marker::new("<|turn>model"),
+        Marker::new("<tool_response|>"),
+        Marker::new("<tool|>"),
+        Marker::new("<|audio|>"),
+        Marker::new("<|image|>"),
+        Marker::new("<|think|>"),
+        Marker::new("<|tool>"),
+        Marker::new("<|video|>"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|turn>user"),
+    ]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -851,6 +876,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -959,6 +985,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -1018,6 +1045,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -1046,6 +1074,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -1119,6 +1148,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -1172,79 +1202,35 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL).recovery()] },
-                ),
-            State::new(
-                    "CALL",
-                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
-                )
-                .markers(
-                    &CALL_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_PER_CALL_START_3,
-                            TO_CALL_NAME_C,
-                            TO_CALL_NAME_D,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_D,
-                            TO_START_2_D,
-                            TO_START_2_E,
-                            TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_PER_CALL_START_3", None)
                 .markers(
                     &AFTER_PER_CALL_START_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_PER_CALL_END_5_B,
-                            TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_F,
-                            TO_START_2_F,
-                            TO_START_2_G,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_START_2_D,
+                            TO_START_2_D,
+                            TO_START_2_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
@@ -1280,34 +1266,35 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_CLOSE_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
                             TO_AFTER_PER_CALL_START_3,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_D,
-                            TO_START_2_D,
-                            TO_START_2_E,
-                            TO_CONTENT_B,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_F,
+                            TO_START_2_F,
+                            TO_START_2_G,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1424,43 +1411,39 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_PER_CALL_END_5_B,
-                            TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_F,
-                            TO_START_2_F,
-                            TO_START_2_G,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_START_2_D,
+                            TO_START_2_D,
+                            TO_START_2_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCalls, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                            TO_CALL_NAME_E,
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::EndCalls, Action::Speculate] },
                                     AFTER_PER_CALL_START_2,
                                 )
                                 .recovery(),
+                            TO_CALL_NAME_E,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1487,14 +1470,14 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
-                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
@@ -1503,17 +1486,18 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
-                            TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_F,
-                            TO_START_2_F,
-                            TO_START_2_G,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_END_5_B,
+                            TO_START_2_D,
+                            TO_START_2_D,
+                            TO_START_2_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
@@ -1527,19 +1511,65 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_PER_CALL_START_3,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_F,
+                            TO_START_2_F,
+                            TO_START_2_G,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
-                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
@@ -1552,22 +1582,23 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_D,
-                            TO_START_2_D,
-                            TO_START_2_E,
-                            TO_CONTENT_B,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_F,
+                            TO_START_2_F,
+                            TO_START_2_G,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1738,7 +1769,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(15 | 16 | 18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1770,7 +1801,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(25 | 26 | 28) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1794,7 +1825,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12 | 13 | 15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1840,7 +1871,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(16 | 17 | 19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1893,72 +1924,6 @@ impl Machine for Parser {
                     _ => Flow::Go(CALL_NAME),
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CALL => {
-                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=2) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(3..=7) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_4)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_3)
-                    }
-                    Found::Marker(9 | 10) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_5)
-                    }
-                    Found::Marker(13..=15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18..=24) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(25..=27) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
-                    _ => Flow::Mismatch,
-                }
-            }
             AFTER_PER_CALL_START_3 => {
                 match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
                     Found::Marker(0..=2) => {
@@ -1969,7 +1934,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8 | 9 | 11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1977,13 +1942,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(13..=15) => {
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(14..=16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(17..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2052,7 +2017,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9 | 10 | 12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2062,29 +2027,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(14..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18..=24) => {
+                    Found::Marker(19..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25..=27) => {
+                    Found::Marker(26..=28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2188,7 +2153,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(16 | 17 | 19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2226,7 +2191,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_4)
                     }
                     Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9 | 10 | 12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2234,13 +2199,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(14..=16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(17..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2260,6 +2225,72 @@ impl Machine for Parser {
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
                     Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0..=2) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(3..=7) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_4)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(9 | 10 | 12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
+                    Found::Marker(14..=16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(17 | 18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(19..=25) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(26..=28) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -2285,7 +2316,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11 | 12 | 14) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2295,29 +2326,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(15..=17) => {
+                    Found::Marker(16..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20..=26) => {
+                    Found::Marker(21..=27) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(27..=29) => {
+                    Found::Marker(28..=30) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -60,58 +60,58 @@ const CALL_NAME: StateId = StateId(9);
 const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(11);
-
-/// A call, as one object.
-const CALL: StateId = StateId(12);
+const AFTER_PER_CALL_START_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(13);
-
-/// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(15);
+const ARGUMENT_NAME: StateId = StateId(13);
 
 /// The name of an argument.
-const ARGUMENT_NAME_2: StateId = StateId(16);
+const ARGUMENT_NAME_2: StateId = StateId(14);
 
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(17);
+const ARGUMENTS: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE: StateId = StateId(18);
+const AFTER_FUNCTION_CLOSE: StateId = StateId(16);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(19);
+const ARGUMENT_NAME_3: StateId = StateId(17);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(20);
+const ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(21);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(22);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_QUOTE: StateId = StateId(23);
+const AFTER_ARGUMENTS_QUOTE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(24);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(25);
+const AFTER_PER_CALL_END_5: StateId = StateId(23);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(26);
+const UNPARSED_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_5: StateId = StateId(27);
+const AFTER_PER_CALL_START_5: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(28);
+const AFTER_ARGUMENTS: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(27);
+
+/// A call, as one object.
+const CALL: StateId = StateId(28);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(29);
@@ -148,6 +148,16 @@ const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
     });
 const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
     .followed_by(const { &[text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_CALL: Marker = Marker::new("<|tool_call|>call:")
+    .followed_by(const { &[] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call>call:"),
@@ -210,119 +220,45 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
-    const { &[Action::EndCall, Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls] },
-        AFTER_TURN_END_3,
-    )
-    .recovery();
-const TO_AFTER_PER_CALL_START_3: Transition = Transition::new(
-    "tools.per_call_end",
-    const { &[Action::EndCall] },
-    AFTER_PER_CALL_START_3,
-);
-const TO_CALL_NAME_C: Transition = Transition::new(
-    "tools.per_call_start",
-    const { &[Action::EndCall, Action::Speculate] },
-    CALL_NAME,
-);
-const TO_CALL_NAME_D: Transition = Transition::new(
-        "tools.per_call_start",
-        const { &[Action::EndCall, Action::Speculate] },
-        CALL_NAME,
-    )
-    .recovery();
-const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
-        "tools.per_call_start",
-        const { &[Action::EndCall, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
-    )
-    .recovery();
-const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
-        "reasoning.end",
-        const { &[Action::EndCall] },
-        AFTER_PER_CALL_END_5,
-    )
-    .recovery();
-const TO_START_2_C: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
-    START_2,
-);
-const TO_START_2_D: Transition = Transition::new(
-        "reasoning.start",
-        const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
-        START_2,
-    )
-    .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
-        "tools.arguments.quote",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
-        "turn.assistant_start",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
-        "tokens.other",
-        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
-        CONTENT,
-    )
-    .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
     const { &[Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_3_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_3,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
         "tools.per_call_end",
         &[],
         AFTER_PER_CALL_END_5,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_5_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
         "reasoning.end",
         &[],
         AFTER_PER_CALL_END_5,
     )
     .recovery();
-const TO_START_2_E: Transition = Transition::new(
+const TO_START_2_C: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_START_2_F: Transition = Transition::new(
+const TO_START_2_D: Transition = Transition::new(
         "reasoning.start",
         const { &[Action::EndCalls, Action::OpenReasoning] },
         START_2,
     )
     .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_B: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
@@ -362,6 +298,80 @@ const TO_ARGUMENT_VALUE: Transition = Transition::new(
         ARGUMENT_VALUE,
     )
     .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_3_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_3,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_3: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_START_3,
+);
+const TO_CALL_NAME_C: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CALL_NAME_D: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        AFTER_PER_CALL_START_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_5_C: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_PER_CALL_END_5,
+    )
+    .recovery();
+const TO_START_2_E: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_START_2_F: Transition = Transition::new(
+        "reasoning.start",
+        const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+        START_2,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new(
+        "tools.arguments.quote",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCall, Action::HoldBack] },
@@ -385,8 +395,14 @@ const TO_AFTER_ARGUMENTS_SEPARATOR: Transition = Transition::new(
     &[],
     AFTER_ARGUMENTS_SEPARATOR,
 );
+const TO_CALL_NAME_E: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -405,10 +421,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -437,10 +454,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -457,6 +475,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
@@ -477,7 +496,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -497,6 +516,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
@@ -526,44 +546,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
-});
-
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
-static CALL_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_TURN,
-        MARKER_TOOL_RESPONSE,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<tool_call|>"),
-        Marker::new("<|tool_call>call:"),
-        MARKER_TOOL_CALL,
-        MARKER_TOOL_CALL_B,
-        Marker::new("<channel|>"),
-        Marker::new("<|channel>thought").layout("", "\n"),
-        Marker::new("<|channel>\n").layout("", "\n"),
-        Marker::new("<|\"|>"),
-        Marker::new("<|turn>model"),
-        Marker::new("<tool_response|>"),
-        Marker::new("<tool|>"),
-        Marker::new("<|audio|>"),
-        Marker::new("<|image|>"),
-        Marker::new("<|think|>"),
-        Marker::new("<|tool>"),
-        Marker::new("<|video|>"),
-        Marker::new("<turn|>"),
-        Marker::new("<|tool_response>"),
-        Marker::new("<|turn>user"),
-    ]
-});
-
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -576,6 +559,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -609,7 +593,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -623,6 +607,7 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -740,7 +725,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -760,6 +745,7 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
     ]
 });
 
@@ -768,7 +754,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -782,6 +768,7 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -801,7 +788,45 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_TURN,
+        MARKER_TOOL_RESPONSE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<tool_call|>"),
+        Marker::new("<|tool_call>call:"),
+        MARKER_TOOL_CALL,
+        MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
+        Marker::new("<channel|>"),
+        Marker::new("<|channel>thought").layout("", "\n"),
+        Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|\"|>"),
+        Marker::new("<|turn>model"),
+        Marker::new("<tool_response|>"),
+        Marker::new("<tool|>"),
+        Marker::new("<|audio|>"),
+        Marker::new("<|image|>"),
+        Marker::new("<|think|>"),
+        Marker::new("<|tool>"),
+        Marker::new("<|video|>"),
+        Marker::new("<turn|>"),
+        Marker::new("<|tool_response>"),
+        Marker::new("<|turn>user"),
+    ]
+});
+
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -817,6 +842,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -908,6 +934,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -965,6 +992,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -992,6 +1020,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -1062,6 +1091,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -1115,75 +1145,33 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL).recovery()] },
-                ),
-            State::new(
-                    "CALL",
-                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
-                )
-                .markers(
-                    &CALL_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_PER_CALL_START_3,
-                            TO_CALL_NAME_C,
-                            TO_CALL_NAME_D,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_C,
-                            TO_START_2_D,
-                            TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_PER_CALL_START_3", None)
                 .markers(
                     &AFTER_PER_CALL_START_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_PER_CALL_END_5_B,
-                            TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_E,
-                            TO_START_2_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_START_2_C,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
@@ -1219,32 +1207,33 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_CLOSE_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
                             TO_AFTER_PER_CALL_START_3,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_C,
-                            TO_START_2_D,
-                            TO_CONTENT_B,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_E,
+                            TO_START_2_F,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1360,41 +1349,37 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_PER_CALL_END_5_B,
-                            TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_E,
-                            TO_START_2_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_START_2_C,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            Transition::new(
-                                    "tools.per_call_start",
-                                    const { &[Action::EndCalls, Action::Speculate] },
-                                    CALL_NAME,
-                                )
-                                .recovery(),
+                            TO_CALL_NAME_E,
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::EndCalls, Action::Speculate] },
                                     AFTER_PER_CALL_START_2,
                                 )
                                 .recovery(),
+                            TO_CALL_NAME_E,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1421,13 +1406,13 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
@@ -1436,16 +1421,17 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
-                            TO_AFTER_PER_CALL_END_5_C,
-                            TO_START_2_E,
-                            TO_START_2_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_END_5_B,
+                            TO_START_2_C,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
@@ -1459,18 +1445,62 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_PER_CALL_START_3,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_E,
+                            TO_START_2_F,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
@@ -1483,21 +1513,22 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_START_2_C,
-                            TO_START_2_D,
-                            TO_CONTENT_B,
+                            TO_CALL_NAME_D,
+                            TO_AFTER_PER_CALL_END_5_C,
+                            TO_START_2_E,
+                            TO_START_2_F,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1644,7 +1675,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13 | 14 | 16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1676,7 +1707,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(23 | 24 | 26) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1700,7 +1731,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11 | 12 | 14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1746,7 +1777,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(14 | 15 | 17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1799,72 +1830,6 @@ impl Machine for Parser {
                     _ => Flow::Go(CALL_NAME),
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CALL => {
-                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0 | 1) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(2..=6) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_3)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_5)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(14 | 15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16..=22) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23..=25) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
-                    _ => Flow::Mismatch,
-                }
-            }
             AFTER_PER_CALL_START_3 => {
                 match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
                     Found::Marker(0 | 1) => {
@@ -1875,7 +1840,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7 | 8 | 10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1883,13 +1848,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(15..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1958,7 +1923,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8 | 9 | 11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1968,29 +1933,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=22) => {
+                    Found::Marker(17..=23) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=25) => {
+                    Found::Marker(24..=26) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2094,7 +2059,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(14 | 15 | 17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2132,7 +2097,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_3)
                     }
                     Found::Marker(7) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8 | 9 | 11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2140,13 +2105,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(15..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2166,6 +2131,72 @@ impl Machine for Parser {
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
                     Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(2..=6) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(8 | 9 | 11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(17..=23) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(24..=26) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -2191,7 +2222,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10 | 11 | 13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2201,29 +2232,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18..=24) => {
+                    Found::Marker(19..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25..=27) => {
+                    Found::Marker(26..=28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -393,12 +393,13 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_argument_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_argument_begin|>`, `{`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|tool_call_begin|>").peek(),
         Marker::new("<|tool_calls_section_begin|>").peek(),
         Marker::new("<|tool_call_argument_begin|>"),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -888,6 +889,12 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.arguments",
+                                    const { &[Action::StartOffered] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1427,6 +1434,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.start_call_labelled("functions.", ":");
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(3) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(ARGUMENTS)
                     }
                     Found::Wait => Flow::Wait,

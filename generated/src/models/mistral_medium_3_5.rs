@@ -273,9 +273,9 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[TOOL_CALLS]`, `[ARGS]`; compared with the text at the current position.
+/// The markers of this state: `[TOOL_CALLS]`, `[ARGS]`, `{`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("[TOOL_CALLS]").peek(), Marker::new("[ARGS]")]
+    &[Marker::new("[TOOL_CALLS]").peek(), Marker::new("[ARGS]"), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; compared with the text at the current position.
@@ -568,6 +568,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.arguments",
+                                    const { &[Action::StartOffered] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -913,6 +919,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(1) => {
                         io.start_call();
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(2) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(ARGUMENTS)
                     }
                     Found::Wait => Flow::Wait,

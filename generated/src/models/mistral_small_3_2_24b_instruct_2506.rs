@@ -150,12 +150,13 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[TOOL_CALLS]`, `[CALL_ID]`, `[ARGS]`; compared with the text at the current position.
+/// The markers of this state: `[TOOL_CALLS]`, `[CALL_ID]`, `[ARGS]`, `{`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("[TOOL_CALLS]").peek(),
         Marker::new("[CALL_ID]"),
         Marker::new("[ARGS]"),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -365,6 +366,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.arguments",
+                                    const { &[Action::StartOffered] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -624,6 +631,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.start_call();
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(3) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(ARGUMENTS)
                     }
                     Found::Wait => Flow::Wait,

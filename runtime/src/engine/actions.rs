@@ -2,6 +2,8 @@
 //!
 //! The parts of the memory do the work; an action tells them what was read.
 
+use std::ops::Range;
+
 use super::call_builder::Written;
 use super::io::Io;
 use super::memory::Memory;
@@ -9,7 +11,7 @@ use super::value_readers::Reading;
 
 use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
 use crate::program::StateId;
-use crate::tools::Types;
+use crate::tools::{Tools, Types};
 
 impl Io<'_> {
     /// The marker that was just read may open a call. Until [`start_call`](Self::start_call), everything from it on is held
@@ -55,7 +57,11 @@ impl Io<'_> {
         };
         let Memory { cursor, calls, .. } = &mut *self.memory;
         let label = self.captured.unwrap_or_else(|| cursor.capture.as_str());
-        let name = without_affixes(label);
+        let mut name = without_affixes(label);
+        let tools = &self.options.tools;
+        if !tools.is_empty() && tools.get(&label[name.clone()]).is_none() {
+            name = offered_in(label, prefix, tools).unwrap_or(name);
+        }
         calls.name.set(label[name.clone()].as_bytes());
         if name.len() < label.len() {
             calls.id.set(label.as_bytes());
@@ -331,4 +337,18 @@ impl<'a> Io<'a> {
             refusal.deliver(&self.input, to, false, emitter, self.sink);
         }
     }
+}
+
+/// The name of an offered tool in a label whose prefix or separator is written otherwise: without its punctuation, or with another.
+fn offered_in(label: &str, prefix: &str, tools: &Tools) -> Option<Range<usize>> {
+    let is_joint = |c: char| !c.is_alphanumeric();
+    let word = prefix.trim_end_matches(is_joint);
+    let after = if label.starts_with(word) { word.len() } else { 0 };
+    let without_joint = label[after..].trim_start_matches(is_joint);
+    let numbered = label.trim_end_matches(|c: char| c.is_ascii_digit());
+    let starts = [0, after, label.len() - without_joint.len()];
+    let ends = [label.len(), numbered.len(), numbered.trim_end_matches(is_joint).len()];
+    let all = starts.into_iter().flat_map(|start| ends.into_iter().map(move |end| start..end));
+    let is_offered = |name: &Range<usize>| label.get(name.clone()).is_some_and(|name| tools.get(name).is_some());
+    all.filter(is_offered).max_by_key(ExactSizeIterator::len)
 }

@@ -1,6 +1,7 @@
 //! What an upstream says of itself: its protocol, its models with the length of their context, and the template that it has loaded.
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
@@ -51,17 +52,14 @@ pub struct UpstreamTemplate {
 /// Asks an upstream what it is, and which models it has. `config.api` is not looked at. Each question may take `limit`.
 ///
 /// # Errors
-/// If the upstream does not answer, or shows neither models nor a protocol that is known.
+/// If the upstream does not answer, or refuses the key.
 pub async fn discover(config: &UpstreamConfig, limit: Duration) -> Result<UpstreamFacts, String> {
     let client = client_builder(&config.url).connect_timeout(limit).build().map_err(|error| error.to_string())?;
-    let place = Place { client: &client, base: config.base(), key: config.key.as_ref(), limit };
+    let ask = Questions { client: &client, base: config.base(), key: config.key.as_ref(), limit };
     // vLLM and others answer this with an error.
-    let props = place.get("/props").await?.filter(|props| props.get("default_generation_settings").is_some());
-    let models = place.get("/v1/models").await?.map(|list| models(&list)).unwrap_or_default();
+    let props = ask.get("/props").await?.filter(|props| props.get("default_generation_settings").is_some());
+    let models = ask.get("/v1/models").await?.map(|list| models(&list)).unwrap_or_default();
     let Some(props) = props else {
-        if models.is_empty() {
-            return Err("it lists no models under /v1/models".to_owned());
-        }
         return Ok(UpstreamFacts { api: UpstreamApi::OpenAi, models, template: None });
     };
     let context = props["default_generation_settings"]["n_ctx"].as_u64();
@@ -70,6 +68,27 @@ pub async fn discover(config: &UpstreamConfig, limit: Duration) -> Result<Upstre
     let text = word("chat_template").filter(|text| !text.is_empty());
     let template = text.map(|text| UpstreamTemplate { text, bos: word("bos_token"), eos: word("eos_token") });
     Ok(UpstreamFacts { api: UpstreamApi::LlamaCpp, models, template })
+}
+
+/// How long the upstream's list of models is believed: it may be started anew with others.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// The models of the upstream, and when it listed them.
+#[derive(Debug, Default)]
+pub(super) struct Listed(Mutex<Option<(Instant, Arc<[UpstreamModel]>)>>);
+
+impl Listed {
+    /// The models, and whether the list is still believed.
+    pub(super) fn get(&self) -> (Arc<[UpstreamModel]>, bool) {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some((since, models)) => (models.clone(), since.elapsed() < KEPT),
+            None => (Arc::default(), false),
+        }
+    }
+
+    pub(super) fn set(&self, models: Arc<[UpstreamModel]>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), models));
+    }
 }
 
 /// The models in an answer of `/v1/models`.
@@ -87,14 +106,14 @@ pub(super) fn models(list: &Value) -> Vec<UpstreamModel> {
 }
 
 /// Where questions go.
-struct Place<'a> {
+struct Questions<'a> {
     client: &'a Client,
     base: &'a str,
     key: Option<&'a Secret>,
     limit: Duration,
 }
 
-impl Place<'_> {
+impl Questions<'_> {
     /// The answer as JSON; `None` if there is no such endpoint.
     async fn get(&self, path: &str) -> Result<Option<Value>, String> {
         let request = with_key(self.client.get(format!("{}{path}", self.base)), self.key);

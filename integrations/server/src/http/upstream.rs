@@ -16,10 +16,9 @@ use tokio::time::timeout;
 
 use super::client::client_builder;
 use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig};
-use super::discover::with_key;
+use super::discover::{Listed, with_key};
 use super::lines::Events;
 use piece::{excerpt, refused};
-use room::Listed;
 
 pub(crate) use piece::{Ask, Piece, Trouble};
 

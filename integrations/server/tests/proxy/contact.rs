@@ -94,7 +94,9 @@ async fn an_upstream_is_asked_what_it_is() -> Result<(), Failure> {
     assert_eq!((facts.api, facts.models[0].context), (UpstreamApi::LlamaCpp, Some(512)));
     assert_eq!((&*template.text, template.bos.as_deref(), template.eos), ("{{ messages }}", Some("<s>"), None));
     let (url, _replay) = Replay::default().start().await?;
-    let error = discover(&UpstreamConfig::new(&url, UpstreamApi::OpenAi)?, limit).await;
-    assert_eq!(error, Err("it lists no models under /v1/models".to_owned()));
+    let facts = discover(&UpstreamConfig::new(&url, UpstreamApi::OpenAi)?, limit).await?;
+    assert_eq!((facts.api, facts.models.len()), (UpstreamApi::OpenAi, 0));
+    let error = discover(&UpstreamConfig::new("http://127.0.0.1:1", UpstreamApi::OpenAi)?, limit).await;
+    assert_eq!(error, Err("it cannot be reached".to_owned()));
     Ok(())
 }

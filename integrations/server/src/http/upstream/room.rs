@@ -1,7 +1,6 @@
 //! How many tokens an answer may have, and under which name the upstream knows a model.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -11,27 +10,18 @@ use super::{ERROR, Upstream, beginning};
 use crate::http::config::UpstreamApi;
 use crate::http::discover::{UpstreamModel, models, with_key};
 
-/// How long the upstream's list of models is believed: it may be started anew with others.
-const KEPT: Duration = Duration::from_secs(60);
-
 /// The limit of tokens where nothing is known: servers with OpenAI's protocol need one, because their own default is 16.
 const UNKNOWN: u64 = 4096;
 
 /// With so many tokens left for sure, a prompt is not counted for a request that names no limit.
 const ENOUGH: u64 = 8192;
 
-/// The models of the upstream, and when it listed them.
-#[derive(Debug, Default)]
-pub(super) struct Listed(Mutex<Option<(Instant, Arc<[UpstreamModel]>)>>);
-
 impl Upstream {
     /// The upstream's models; none if it does not list them.
     async fn models(&self) -> Arc<[UpstreamModel]> {
-        let known = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((since, models)) = &known
-            && since.elapsed() < KEPT
-        {
-            return models.clone();
+        let (known, is_new) = self.listed.get();
+        if is_new {
+            return known;
         }
         let ask = async {
             let request = with_key(self.client.get(self.url("/v1/models")), self.config.key.as_ref());
@@ -43,11 +33,10 @@ impl Upstream {
         match timeout(self.timeouts.connect, ask).await {
             Ok(Some(models)) => {
                 let models: Arc<[UpstreamModel]> = models.into();
-                let now = Some((Instant::now(), models.clone()));
-                *self.listed.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                self.listed.set(models.clone());
                 models
             }
-            _ => known.map(|(_, models)| models).unwrap_or_default(),
+            _ => known,
         }
     }
 
