@@ -378,7 +378,7 @@ fn models(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Models
             TemplatePlace::Text(source) => loaded(&loader, Input::source(source))?,
             TemplatePlace::File(file) => load(&loader, &file)?,
         };
-        served.push(ready(&name, &name, one, arguments, ui)?);
+        served.push(ready(&name, &name, one, arguments, ui)?.upstream_name_is(&name));
     }
     for template in &arguments.template {
         let (name, file) = match template.split_once('=') {

@@ -293,7 +293,7 @@ fn llama_cpp_says_which_template_it_has() -> Result<(), Failure> {
     upstream.tell("/v1/models", json!({"data": [{"id": "models/some.gguf"}]}));
     let said = Serve::of(alone(&upstream))?.said();
     assert!(said.contains("upstream: llama.cpp; serves models/some.gguf (512 tokens)\n"), "{said}");
-    assert!(said.contains("model models/some.gguf: supported") && said.contains("enforced by the upstream"), "{said}");
+    assert!(said.contains("model models/some.gguf: supported") && said.contains("asked of the upstream"), "{said}");
     Ok(())
 }
 

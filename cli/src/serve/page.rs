@@ -34,14 +34,16 @@ pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> Str
         let status = if status == Status::Supported { "supported" } else { "not fully supported" };
         let _ = writeln!(page, "model {}: {status}; {calls}", served.name());
     }
-    let left = "a call that is demanded, strict arguments, and JSON as a response format";
     page.push_str("kept here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n");
-    let _ = match config.upstream.grammar {
+    page.push_str(match config.upstream.grammar {
         GrammarUse::Never => {
-            writeln!(page, "left to the model: {left}; with --grammar promised the upstream enforces them")
+            "left to the model: a call that is demanded, and JSON as a response format; --grammar promised asks the upstream for them\n"
         }
-        GrammarUse::WhenPromised | GrammarUse::Always => writeln!(page, "enforced by the upstream: {left}"),
-    };
+        GrammarUse::WhenPromised | GrammarUse::Always => {
+            "asked of the upstream, where one grammar can say it: a call that is demanded, and JSON as a response format\n"
+        }
+    });
+    page.push_str("left to the model: strict arguments\n");
     page
 }
 
