@@ -6,7 +6,7 @@ use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
 use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence, tolerated};
-use super::lenient::recovered;
+use super::lenient::{own_and_others, recovered};
 use super::source::Source;
 use super::turn_end::ends_of_turn;
 use crate::plan::{Expr, Literal, Role};
@@ -107,13 +107,9 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         (None, _) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
     };
     // What follows a form that only models write may be written so, too.
-    let is_own = |expr: &Expr| !matches!(expr, Expr::Literal(Literal { origin: Origin::Recovery, .. }));
-    let mut closers = match closer() {
-        Expr::Choice(forms) => {
-            forms.into_iter().map(|form| if is_own(&form) { confirmed(form) } else { form }).collect()
-        }
-        own => vec![confirmed(own)],
-    };
+    let (own, others) = own_and_others(closer());
+    let mut closers = vec![confirmed(own)];
+    closers.extend(Some(others).filter(|others| !is_empty(others)));
     if reads == Hole::Value {
         closers.extend([without_closer(spec), before_next(spec)].into_iter().filter(|expr| !is_empty(expr)));
         // A model may end its turn within a call.

@@ -52,6 +52,19 @@ pub(super) fn recovered(expr: Expr) -> Expr {
     }
 }
 
+/// The form of a marker that the template writes, and those that only models write.
+pub(super) fn own_and_others(marker: Expr) -> (Expr, Expr) {
+    let Expr::Choice(forms) = marker else { return (marker, Expr::empty()) };
+    let (others, own): (Vec<_>, Vec<_>) = forms.into_iter().partition(is_recovery);
+    let one_of = |forms: Vec<Expr>| if forms.is_empty() { Expr::empty() } else { Expr::Choice(forms) };
+    (one_of(own), one_of(others))
+}
+
+/// Whether this is a literal that no template writes at its place.
+pub(super) fn is_recovery(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(Literal { origin: Origin::Recovery, .. }))
+}
+
 /// A call as one JSON object or as a Python dict, whichever of the two the template writes. `is_marked`: a marker comes before it.
 pub(super) fn object(shape: CallShape, is_marked: bool) -> Expr {
     let hole = |shape| Expr::Hole(Hole::Object(Cow::Owned(shape)).into());

@@ -48,7 +48,6 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     // A tag with a name may be prose about the tag, unless an opener comes before it. So what follows must confirm it.
     let announced = !is_empty(&section) || !is_empty(&start);
     let alone = (start_is_optional && announced && tools.format != ToolFormat::CallExpression).then(|| prefix.clone());
-    let header = sequence(vec![id_at(CallIdPosition::PreFuncName), prefix]);
     let name_suffix = match name_ends_at_line(spec) {
         Some(line) => Expr::Literal(line).optional(),
         None => lenient::or_other_bracket(spec, MarkerKey::FunctionNameSuffix, &["(", "{", "["]),
@@ -163,8 +162,15 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     };
     let needs_more = goes_on || (between_symbols && tools.format == ToolFormat::TagWithJson);
     let suffix = if needs_more { confirmed(name_suffix.clone()) } else { name_suffix.clone() };
-    let call = named_call(named, suffix);
-    let call = sequence(vec![header, call]);
+    // A prefix that only models write may be prose about the tag: only an offered name makes a call, if any was offered.
+    let (own, others) = lenient::own_and_others(prefix);
+    let call = sequence(vec![own, named_call(named, suffix.clone())]);
+    let call = if is_empty(&others) {
+        call
+    } else {
+        Expr::Choice(vec![call, sequence(vec![others, named_call(Action::StartKnown, suffix)])])
+    };
+    let call = sequence(vec![id_at(CallIdPosition::PreFuncName), call]);
     let opened = |opener: Expr, is_optional: bool, call: Expr| {
         if is_empty(&opener) {
             return call;

@@ -65,50 +65,53 @@ const AFTER_SECTION_START_3: StateId = StateId(11);
 /// The name of the called function.
 const CALL_NAME_2: StateId = StateId(12);
 
-/// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(13);
+/// The name of the called function.
+const CALL_NAME_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_PREFIX_2: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(15);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(15);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_3: StateId = StateId(16);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(16);
+const UNPARSED_3: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(17);
+const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(18);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(18);
+const ARGUMENTS: StateId = StateId(19);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(19);
+const ARGUMENT_NAME: StateId = StateId(20);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(20);
+const ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(21);
+const AFTER_TURN_END_7: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(22);
+const AFTER_ARGUMENTS: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(23);
+const AFTER_TOOLS: StateId = StateId(24);
 
 /// A call, as one object.
-const CALL: StateId = StateId(24);
+const CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(25);
+const AFTER_CALL: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_15: StateId = StateId(26);
+const AFTER_SECTION_START_21: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(27);
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(28);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -294,6 +297,17 @@ const TO_AFTER_FUNCTION_NAME_PREFIX_2_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_PREFIX_2,
     )
     .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+    "tools.function.name_suffix",
+    const { &[Action::StartKnown] },
+    AFTER_FUNCTION_NAME_SUFFIX,
+);
+const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown, Action::EndCall] },
@@ -305,10 +319,10 @@ const TO_CALL_NAME_2: Transition = Transition::new(
     &[],
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_B: Transition = Transition::new(
+const TO_CALL_NAME_3: Transition = Transition::new(
         "tools.function.name_prefix",
         &[],
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
@@ -329,15 +343,15 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2_C: Transition = Transition::new(
+const TO_CALL_NAME_2_B: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_D: Transition = Transition::new(
+const TO_CALL_NAME_3_B: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Speculate] },
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3: Transition = Transition::new(
@@ -419,10 +433,16 @@ const TO_AFTER_FUNCTION_NAME_PREFIX_2_F: Transition = Transition::new(
         AFTER_FUNCTION_NAME_PREFIX_2,
     )
     .recovery();
-const TO_CALL_NAME_2_E: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
+    )
+    .recovery();
+const TO_CALL_NAME_3_C: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
@@ -507,15 +527,15 @@ const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2_F: Transition = Transition::new(
+const TO_CALL_NAME_2_D: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_G: Transition = Transition::new(
+const TO_CALL_NAME_3_D: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCall, Action::Speculate] },
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
@@ -779,6 +799,18 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜DSML｜invoke name=\"").peek(),
+        Marker::new("<｜DSML｜function_calls>").peek(),
+        Marker::new("\">").layout("", "\n"),
+        Marker::new(">").layout("", "\n"),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
+    ]
+});
+
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
+static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜function_calls>").peek(),
@@ -1168,7 +1200,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_15_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_START_21_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
@@ -1513,17 +1545,8 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_PREFIX_2,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartKnown] },
-                                AFTER_FUNCTION_NAME_SUFFIX,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartKnown] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                         ]
@@ -1535,15 +1558,15 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_15,
+                                    AFTER_SECTION_START_21,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1556,10 +1579,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -1588,6 +1611,20 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("CALL_NAME_3", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
+                        ]
+                    },
+                ),
             State::new("AFTER_FUNCTION_NAME_PREFIX_2", None)
                 .markers(
                     &AFTER_FUNCTION_NAME_PREFIX_2_MARKERS,
@@ -1599,11 +1636,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
@@ -1657,11 +1694,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1754,11 +1791,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
@@ -1792,11 +1829,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1900,11 +1937,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1938,11 +1975,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1982,11 +2019,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
-                            TO_CALL_NAME_2_F,
-                            TO_CALL_NAME_2_G,
-                            TO_CALL_NAME_2_G,
-                            TO_CALL_NAME_2_G,
-                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
@@ -2030,11 +2067,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX_2,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME_2_F,
-                            TO_CALL_NAME_2_G,
-                            TO_CALL_NAME_2_G,
-                            TO_CALL_NAME_2_G,
-                            TO_CALL_NAME_2_G,
+                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
@@ -2063,16 +2100,16 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_15", None)
+            State::new("AFTER_SECTION_START_21", None)
                 .markers(
-                    &AFTER_SECTION_START_15_MARKERS,
+                    &AFTER_SECTION_START_21_MARKERS,
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             Transition::new("tools", &[], CALL).recovery(),
@@ -2491,9 +2528,10 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
                     Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_15),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_21),
                     Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2501,7 +2539,8 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
                     Found::Marker(5) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -2527,6 +2566,29 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            CALL_NAME_3 => {
+                match io.name(&CALL_NAME_3_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(4 | 5) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_FUNCTION_NAME_PREFIX_2 => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_2_MARKERS) {
                     Found::Marker(0) => {
@@ -2537,9 +2599,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=10) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(7..=10) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(17) => {
@@ -2592,10 +2658,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(14..=17) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(18..=22) => {
                         io.end_call_incomplete();
@@ -2702,9 +2773,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=10) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(7..=10) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(17) => {
@@ -2750,10 +2825,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9..=13) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(14..=18) => {
                         io.end_call_incomplete();
@@ -2845,10 +2925,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13..=16) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(17..=21) => {
                         io.end_call_incomplete();
@@ -2908,10 +2993,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9..=13) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(14..=18) => {
                         io.end_call_incomplete();
@@ -2974,10 +3064,15 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=10) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(7..=10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(11..=16) => {
                         io.end_call();
@@ -3039,10 +3134,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(8..=12) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9..=12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(13..=18) => {
                         io.end_call();
@@ -3086,9 +3186,10 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_15 => {
-                match io.expect(&AFTER_SECTION_START_15_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(CALL_NAME_2),
+            AFTER_SECTION_START_21 => {
+                match io.expect(&AFTER_SECTION_START_21_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
                     Found::Marker(5) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(6) => {
                         io.unparsed();

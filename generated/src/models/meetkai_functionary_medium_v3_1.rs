@@ -50,26 +50,29 @@ const UNPARSED_2: StateId = StateId(6);
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(7);
 
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(8);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(8);
+const ARGUMENTS: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(9);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(10);
+const AFTER_SECTION_END_3: StateId = StateId(11);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(11);
+const CONTENT_2: StateId = StateId(12);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(12);
+const UNPARSED_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(13);
+const AFTER_SECTION_END_5: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(14);
+const AFTER_ARGUMENTS: StateId = StateId(15);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
@@ -96,10 +99,10 @@ const TO_CALL_NAME: Transition = Transition::new(
     const { &[Action::Speculate] },
     CALL_NAME,
 );
-const TO_CALL_NAME_B: Transition = Transition::new(
+const TO_CALL_NAME_2: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Speculate] },
-        CALL_NAME,
+        CALL_NAME_2,
     )
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
@@ -126,6 +129,12 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown, Action::EndCall] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -137,20 +146,20 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
     AFTER_FUNCTION_NAME_SUFFIX,
 );
-const TO_CALL_NAME_C: Transition = Transition::new(
+const TO_CALL_NAME_B: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME,
 );
-const TO_CALL_NAME_D: Transition = Transition::new(
+const TO_CALL_NAME_2_B: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCall, Action::Speculate] },
-        CALL_NAME,
+        CALL_NAME_2,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3: Transition = Transition::new(
@@ -204,10 +213,10 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_CALL_NAME_E: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCalls, Action::Speculate] },
-        CALL_NAME,
+        CALL_NAME_2,
     )
     .recovery();
 const TO_CONTENT_G: Transition = Transition::new(
@@ -293,6 +302,11 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new(">"), Marker::new("\">"), Marker::new("/>"), Marker::new("\"/>")]
+});
+
+/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(">"), Marker::new("\">"), Marker::new("/>"), Marker::new("\"/>")]
 });
 
@@ -463,8 +477,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                         ]
                     },
                 )
@@ -493,8 +507,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_CALL_NAME,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                         ]
                     },
                 )
@@ -550,8 +564,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                         ]
                     },
                 )
@@ -593,6 +607,27 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("CALL_NAME_2", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_2_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                const { &[Action::StartKnown] },
+                                ARGUMENTS,
+                            ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartKnown] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                        ]
+                    },
+                ),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -603,10 +638,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_CALL_NAME_C,
-                            TO_CALL_NAME_D,
-                            TO_CALL_NAME_D,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_CONTENT_E,
                             TO_CONTENT_F,
@@ -627,8 +662,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_CALL_NAME,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             Transition::new(
@@ -683,8 +718,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            TO_CALL_NAME_E,
-                            TO_CALL_NAME_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                         ]
                     },
                 )
@@ -738,8 +773,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_CALL_NAME,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_UNPARSED_2_C,
@@ -759,10 +794,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_CALL_NAME_C,
-                            TO_CALL_NAME_D,
-                            TO_CALL_NAME_D,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_CONTENT_E,
                             TO_CONTENT_F,
@@ -864,9 +899,13 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -894,9 +933,13 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -921,9 +964,13 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -963,6 +1010,25 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            CALL_NAME_2 => {
+                match io.name(&CALL_NAME_2_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -979,10 +1045,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(9) => {
                         io.end_call();
@@ -1021,9 +1092,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5..=7) => {
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(10) => {
@@ -1071,10 +1146,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1123,9 +1203,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5..=7) => {
+                    Found::Marker(5) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(10 | 11) => {
@@ -1156,10 +1240,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
                     }
                     Found::Marker(9) => {
                         io.end_call();

@@ -62,47 +62,50 @@ const AFTER_PER_CALL_START_2: StateId = StateId(10);
 /// The name of the called function.
 const CALL_NAME_2: StateId = StateId(11);
 
-/// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
+/// The name of the called function.
+const CALL_NAME_3: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(15);
+const AFTER_PER_CALL_END_3: StateId = StateId(15);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(16);
+const ARGUMENTS: StateId = StateId(17);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(17);
+const ARGUMENT_NAME: StateId = StateId(18);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(18);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(19);
+const AFTER_TURN_END_7: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(20);
+const AFTER_ARGUMENTS: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(21);
+const AFTER_TOOLS: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(22);
+const AFTER_PER_CALL_START_4: StateId = StateId(23);
 
 /// A call, as one object.
-const CALL: StateId = StateId(23);
+const CALL: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(24);
+const AFTER_CALL: StateId = StateId(25);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(25);
+const CONTENT_2: StateId = StateId(26);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .at_end(const {
         &[
@@ -152,6 +155,17 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+    "tools.function.name_suffix",
+    const { &[Action::StartKnown] },
+    AFTER_FUNCTION_NAME_SUFFIX,
+);
+const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
@@ -163,10 +177,10 @@ const TO_CALL_NAME_2: Transition = Transition::new(
     &[],
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_B: Transition = Transition::new(
+const TO_CALL_NAME_3: Transition = Transition::new(
         "tools.function.name_prefix",
         &[],
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
@@ -215,10 +229,16 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
         AFTER_PER_CALL_START_2,
     )
     .recovery();
-const TO_CALL_NAME_2_C: Transition = Transition::new(
+const TO_CALL_NAME_2_B: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
+    )
+    .recovery();
+const TO_CALL_NAME_3_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
@@ -267,15 +287,15 @@ const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START_2,
 );
-const TO_CALL_NAME_2_D: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_E: Transition = Transition::new(
+const TO_CALL_NAME_3_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCall, Action::Speculate] },
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
@@ -323,10 +343,10 @@ const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2_F: Transition = Transition::new(
+const TO_CALL_NAME_3_D: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Speculate] },
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
@@ -535,6 +555,16 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(">").layout("", "\n"),
+        Marker::new("\">").layout("", "\n"),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
+    ]
+});
+
+/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
@@ -1116,17 +1146,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartKnown] },
-                                AFTER_FUNCTION_NAME_SUFFIX,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartKnown] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3,
                         ]
@@ -1138,8 +1159,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
@@ -1172,6 +1193,18 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("CALL_NAME_3", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                        ]
+                    },
+                ),
             State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
@@ -1191,9 +1224,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
@@ -1217,9 +1250,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_C,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
@@ -1248,8 +1281,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
-                            TO_CALL_NAME_2_F,
-                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H,
@@ -1311,9 +1344,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
@@ -1423,9 +1456,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
@@ -1450,9 +1483,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
@@ -1474,8 +1507,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
@@ -1503,9 +1536,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_C,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
@@ -1537,9 +1570,9 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_C,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
@@ -1873,7 +1906,8 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_4),
                     Found::Marker(5) => Flow::Go(CALL),
@@ -1889,6 +1923,24 @@ impl Machine for Parser {
                     }
                     Found::Marker(2 | 3) => {
                         io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_NAME_3 => {
+                match io.name(&CALL_NAME_3_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
@@ -1919,10 +1971,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(16 | 17) => {
                         io.end_call_incomplete();
@@ -1969,10 +2026,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(11..=13) => {
                         io.end_call();
@@ -2012,9 +2074,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(10..=13) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
                     Found::Marker(14) => {
@@ -2094,10 +2160,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
@@ -2173,10 +2244,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(15 | 16) => {
                         io.end_call_incomplete();
@@ -2224,10 +2300,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
@@ -2262,7 +2343,8 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_4 => {
                 match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => {
                         io.unparsed();
@@ -2294,10 +2376,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(11..=13) => {
                         io.end_call();
@@ -2347,10 +2434,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(13..=15) => {
                         io.end_call();

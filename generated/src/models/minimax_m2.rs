@@ -56,44 +56,47 @@ const AFTER_SECTION_START_2: StateId = StateId(8);
 /// The name of the called function.
 const CALL_NAME_2: StateId = StateId(9);
 
-/// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+/// The name of the called function.
+const CALL_NAME_3: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(11);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(12);
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_3: StateId = StateId(13);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(13);
+const ARGUMENTS: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(14);
+const ARGUMENT_NAME: StateId = StateId(15);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(15);
+const ARGUMENT_VALUE: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(16);
+const AFTER_TURN_END_7: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(17);
+const AFTER_ARGUMENTS: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(18);
+const AFTER_TOOLS: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(19);
+const AFTER_SECTION_START_3: StateId = StateId(20);
 
 /// A call, as one object.
-const CALL: StateId = StateId(20);
+const CALL: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(21);
+const AFTER_CALL: StateId = StateId(22);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(22);
+const CONTENT_2: StateId = StateId(23);
 const MARKER_E: Marker = Marker::new("[e~[")
     .layout("", "\n")
     .at_end(const {
@@ -133,6 +136,17 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+    "tools.function.name_suffix",
+    const { &[Action::StartKnown] },
+    AFTER_FUNCTION_NAME_SUFFIX,
+);
+const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown, Action::EndCall] },
@@ -144,10 +158,10 @@ const TO_CALL_NAME_2: Transition = Transition::new(
     &[],
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_B: Transition = Transition::new(
+const TO_CALL_NAME_3: Transition = Transition::new(
         "tools.function.name_prefix",
         &[],
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
@@ -185,10 +199,16 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_3_C: Transition = Transition::new(
     const { &[Action::EndCall] },
     AFTER_FUNCTION_NAME_SUFFIX_3,
 );
-const TO_CALL_NAME_2_C: Transition = Transition::new(
+const TO_CALL_NAME_2_B: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
+    )
+    .recovery();
+const TO_CALL_NAME_3_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3: Transition = Transition::new(
@@ -238,10 +258,10 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2_D: Transition = Transition::new(
+const TO_CALL_NAME_3_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Speculate] },
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
@@ -294,15 +314,15 @@ const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2_E: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_F: Transition = Transition::new(
+const TO_CALL_NAME_3_D: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCall, Action::Speculate] },
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
@@ -471,6 +491,16 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("\">").layout("", "\n"),
+        Marker::new(">").layout("", "\n"),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
+    ]
+});
+
+/// The markers of this state: `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
+static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
@@ -949,17 +979,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartKnown] },
-                                AFTER_FUNCTION_NAME_SUFFIX,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartKnown] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3,
                         ]
@@ -971,8 +992,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
@@ -1005,6 +1026,18 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("CALL_NAME_3", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                        ]
+                    },
+                ),
             State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
@@ -1022,9 +1055,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
@@ -1051,8 +1084,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             Transition::new(
                                 "tools.section_end",
                                 &[],
@@ -1114,9 +1147,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
@@ -1213,9 +1246,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
@@ -1238,9 +1271,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
@@ -1262,8 +1295,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
@@ -1289,9 +1322,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_F,
-                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_I,
@@ -1325,9 +1358,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_SUFFIX_3,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_F,
-                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_I,
@@ -1639,7 +1672,8 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => Flow::Go(AFTER_SECTION_START_3),
                     Found::Marker(5) => Flow::Go(CALL),
@@ -1655,6 +1689,25 @@ impl Machine for Parser {
                     }
                     Found::Marker(2 | 3) => {
                         io.start_call();
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_NAME_3 => {
+                match io.name(&CALL_NAME_3_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
@@ -1680,10 +1733,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(14..=16) => {
                         io.end_call_incomplete();
@@ -1719,9 +1777,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(9..=12) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(13) => {
@@ -1790,10 +1852,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(10..=12) => {
                         io.end_call_incomplete();
@@ -1863,10 +1930,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(13..=15) => {
                         io.end_call_incomplete();
@@ -1908,10 +1980,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(10..=12) => {
                         io.end_call_incomplete();
@@ -1946,7 +2023,8 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => {
                         io.unparsed();
@@ -1969,10 +2047,15 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(9..=12) => {
                         io.end_call();
@@ -2016,10 +2099,15 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(11..=14) => {
                         io.end_call();

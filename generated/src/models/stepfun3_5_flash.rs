@@ -62,50 +62,53 @@ const AFTER_PER_CALL_START_2: StateId = StateId(10);
 /// The name of the called function.
 const CALL_NAME_2: StateId = StateId(11);
 
-/// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
+/// The name of the called function.
+const CALL_NAME_3: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(15);
+const AFTER_PER_CALL_END_3: StateId = StateId(15);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(16);
+const ARGUMENTS: StateId = StateId(17);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(17);
+const ARGUMENT_NAME: StateId = StateId(18);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(18);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(19);
+const ARGUMENT_VALUE_2: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(20);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_ARGUMENTS: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(22);
+const AFTER_TOOLS: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(23);
+const AFTER_PER_CALL_START_4: StateId = StateId(24);
 
 /// A call, as one object.
-const CALL: StateId = StateId(24);
+const CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(25);
+const AFTER_CALL: StateId = StateId(26);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(26);
+const CONTENT_2: StateId = StateId(27);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -177,6 +180,17 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+    "tools.function.name_suffix",
+    const { &[Action::StartKnown] },
+    AFTER_FUNCTION_NAME_SUFFIX,
+);
+const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
@@ -188,10 +202,10 @@ const TO_CALL_NAME_2: Transition = Transition::new(
     &[],
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_B: Transition = Transition::new(
+const TO_CALL_NAME_3: Transition = Transition::new(
         "tools.function.name_prefix",
         &[],
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
@@ -240,10 +254,16 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
         AFTER_PER_CALL_START_2,
     )
     .recovery();
-const TO_CALL_NAME_2_C: Transition = Transition::new(
+const TO_CALL_NAME_2_B: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCallIncomplete, Action::Speculate] },
         CALL_NAME_2,
+    )
+    .recovery();
+const TO_CALL_NAME_3_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::Speculate] },
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
@@ -292,15 +312,15 @@ const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START_2,
 );
-const TO_CALL_NAME_2_D: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME_2,
 );
-const TO_CALL_NAME_2_E: Transition = Transition::new(
+const TO_CALL_NAME_3_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCall, Action::Speculate] },
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
@@ -348,10 +368,10 @@ const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2_F: Transition = Transition::new(
+const TO_CALL_NAME_3_D: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Speculate] },
-        CALL_NAME_2,
+        CALL_NAME_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
@@ -578,6 +598,16 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
 
 /// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(">").layout("", "\n"),
+        Marker::new("\">").layout("", "\n"),
+        Marker::new("/>"),
+        Marker::new("\"/>"),
+    ]
+});
+
+/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
@@ -1164,17 +1194,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "tools.function.name_suffix",
-                                const { &[Action::StartKnown] },
-                                AFTER_FUNCTION_NAME_SUFFIX,
-                            ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartKnown] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3,
                         ]
@@ -1186,8 +1207,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
@@ -1220,6 +1241,18 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("CALL_NAME_3", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                        ]
+                    },
+                ),
             State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
                     &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
@@ -1239,9 +1272,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
@@ -1265,9 +1298,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_C,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
@@ -1296,8 +1329,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
-                            TO_CALL_NAME_2_F,
-                            TO_CALL_NAME_2_F,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H,
@@ -1359,9 +1392,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
@@ -1475,9 +1508,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
@@ -1502,9 +1535,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
@@ -1526,8 +1559,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
@@ -1555,9 +1588,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_C,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
@@ -1589,9 +1622,9 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_C,
-                            TO_CALL_NAME_2_D,
-                            TO_CALL_NAME_2_E,
-                            TO_CALL_NAME_2_E,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
@@ -1925,7 +1958,8 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_4),
                     Found::Marker(5) => Flow::Go(CALL),
@@ -1941,6 +1975,24 @@ impl Machine for Parser {
                     }
                     Found::Marker(2 | 3) => {
                         io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_NAME_3 => {
+                match io.name(&CALL_NAME_3_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
                     }
                     Found::Wait => Flow::Wait,
@@ -1971,10 +2023,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(16 | 17) => {
                         io.end_call_incomplete();
@@ -2021,10 +2078,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(11..=13) => {
                         io.end_call();
@@ -2064,9 +2126,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(10..=13) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
                     Found::Marker(14) => {
@@ -2146,10 +2212,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
@@ -2244,10 +2315,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(15 | 16) => {
                         io.end_call_incomplete();
@@ -2295,10 +2371,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
@@ -2333,7 +2414,8 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_4 => {
                 match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(0) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => {
                         io.unparsed();
@@ -2365,10 +2447,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(11..=13) => {
                         io.end_call();
@@ -2418,10 +2505,15 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
                     }
                     Found::Marker(13..=15) => {
                         io.end_call();
