@@ -14,7 +14,7 @@ pub(crate) enum CallPiece {
     /// More of its arguments.
     Arguments { index: usize, json: String },
     /// It is over.
-    End { index: usize },
+    End { index: usize, complete: bool },
 }
 
 /// Follows the calls of one turn.
@@ -122,7 +122,7 @@ impl CallWriter {
         if let Some(stream) = call.stream.take() {
             pieces.extend(arguments(index, &stream.finish()));
         }
-        pieces.push(CallPiece::End { index });
+        pieces.push(CallPiece::End { index, complete });
     }
 
     /// Announces a call, unless that was done, and sends the arguments that waited for it.
@@ -164,7 +164,7 @@ mod tests {
             vec![
                 CallPiece::Start { index: 0, id: id.to_owned(), name: "f".to_owned() },
                 CallPiece::Arguments { index: 0, json: "{}".to_owned() },
-                CallPiece::End { index: 0 },
+                CallPiece::End { index: 0, complete: true },
             ]
         };
         assert_eq!(pieces(ModelIds::AfterArguments), expected("late"));

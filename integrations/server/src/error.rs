@@ -46,12 +46,6 @@ impl ApiError {
         Self::at(place, "unsupported_parameter", cause, next)
     }
 
-    /// Status 404: `/v1/responses` is not served.
-    pub fn no_responses_api() -> Self {
-        let message = "/v1/responses is not served here; use /v1/chat/completions (OpenAI) or /v1/messages (Anthropic)";
-        Self { code: Some("unknown_url".into()), ..Self::new(404, message) }
-    }
-
     /// Status 404: no model has this name. `known` lists those that there are.
     pub fn no_model(name: &str, known: &str) -> Self {
         let shown: String = name.chars().take(80).collect();
@@ -65,6 +59,14 @@ impl ApiError {
             place => (Some(place.to_owned()), format!("{place}: {cause}; {next}")),
         };
         Self { status: 400, param, code: Some(code.into()), kind: None, message }
+    }
+
+    /// The error with the place of a parameter and a word for programs.
+    #[cfg(feature = "http")]
+    pub(crate) fn of(mut self, place: &str, code: &'static str) -> Self {
+        self.param = Some(place.to_owned());
+        self.code = Some(code.into());
+        self
     }
 
     /// The error with the words for programs that the upstream gave.

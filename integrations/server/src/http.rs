@@ -1,4 +1,4 @@
-//! The proxy: answers OpenAI's and Anthropic's chat requests with a server that only completes text.
+//! The proxy: answers requests of OpenAI's two APIs and of Anthropic's with a server that only completes text.
 //!
 //! # Files
 //! `config` is what an operator chooses; `models` finds the model of a request, and `tokens` the special
@@ -6,7 +6,7 @@
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
 //! client's format. `discover` asks an upstream what it is. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
 //! `client`.
-//! `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
+//! `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
 //! share.
 //!
 //! Nothing here logs a prompt, an answer or a key.
@@ -19,6 +19,7 @@ mod fields;
 mod guard;
 mod lines;
 mod log;
+mod memory;
 mod metrics;
 mod models;
 mod origin;

@@ -1,10 +1,10 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # Files
-//! `request` is what both APIs ask for, in one form; `openai` and `anthropic` read their own form into it. `context`
+//! `request` is what all APIs ask for, in one form; `openai`, `responses` and `anthropic` read their own form into it. `context`
 //! writes the variables of a template, and `prepare` adds the options of parser and grammar.
 //! `calls` decides when a call is announced and under which id (`ids`), and how much of its arguments can be sent
-//! (`arguments`); the writers of both APIs follow it. `place`, `error`, `finish` and `sse` are small and independent.
+//! (`arguments`); the writers of all APIs follow it. `place`, `error`, `finish` and `sse` are small and independent.
 //! `http` is the proxy, which the feature of this name enables.
 
 mod arguments;
@@ -22,6 +22,7 @@ pub mod anthropic;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod openai;
+pub mod responses;
 pub mod sse;
 
 pub use error::{AnthropicError, ApiError};

@@ -49,6 +49,40 @@ def of_anthropic(turn, streamed, message):
          reason=message.stop_reason, usage=usage, id=message.id)
 
 
+def of_responses(turn, streamed, response):
+    found = {"content": response.output_text, "reasoning": "", "calls": []}
+    for item in response.output:
+        if item.type == "reasoning":
+            found["reasoning"] += "".join(part.text for part in item.content or [])
+        elif item.type == "function_call":
+            found["calls"].append({"id": item.call_id, "name": item.name, "arguments": item.arguments})
+    found["unparsed"] = getattr(response, "unparsed", None) or ""
+    show(turn=turn, client="responses", streamed=streamed, message=found, reason=response.status,
+         usage=[response.usage.input_tokens, response.usage.output_tokens], id=response.id)
+
+
+def ask_responses(client, turn, tools, **more):
+    request = {"model": "m", "input": "Rain?", "tools": [{"type": "function", **tool} for tool in tools], **more}
+    of_responses(turn, False, client.responses.create(**request))
+    of_responses(turn, True, collected(client, request))
+
+
+def collected(client, request):
+    """The response of the last event, and its parts as the events before it give them."""
+    parts, ended, numbers = {}, None, []
+    for event in client.responses.create(**request, stream=True):
+        numbers.append(event.sequence_number)
+        if event.type.endswith(".delta"):
+            parts[event.item_id] = parts.get(event.item_id, "") + event.delta
+        elif event.type in ("response.completed", "response.incomplete"):
+            ended = event.response
+    assert numbers == list(range(len(numbers))), numbers
+    for item in ended.output:
+        whole = item.arguments if item.type == "function_call" else "".join(part.text for part in item.content)
+        assert parts.get(item.id, "") == whole, (item, parts)
+    return ended
+
+
 def ask_openai(client, turn, **more):
     request = {"model": "m", "messages": ASK, "tools": [{"type": "function", "function": FUNCTION}], **more}
     of_openai(turn, False, client.chat.completions.create(**request))
@@ -94,8 +128,9 @@ def main():
     for turn in range(turns):
         ask_openai(one.with_options(base_url=f"{address}/{turn}/v1"), turn)
         ask_anthropic(two.with_options(base_url=f"{address}/{turn}"), turn)
+        ask_responses(one.with_options(base_url=f"{address}/{turn}/v1"), turn, [FUNCTION])
     refused("openai", openai.BadRequestError, lambda: one.chat.completions.create(model="m", messages=ASK, n=2))
-    refused("openai", openai.NotFoundError, lambda: one.responses.create(model="m", input="Hi"))
+    refused("openai", openai.BadRequestError, lambda: one.responses.create(model="m", input="Hi", background=True))
     search = {"type": "web_search_20250305", "name": "web_search"}
     refused("anthropic", anthropic.BadRequestError,
             lambda: two.messages.create(model="m", max_tokens=9, messages=ASK, tools=[search]))

@@ -14,12 +14,13 @@ use serde_json::{Value, json};
 use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message};
 use unjinja_server::anthropic::{EventWriter, MessagesRequest, ResponseBuilder};
 use unjinja_server::openai::{ChatCompletion, ChatRequest, ChunkWriter, ReasoningName};
-use unjinja_server::{ApiError, CallIdShape, CallIds, Finish, Usage, sse};
+use unjinja_server::responses::{ResponseEvent, ResponseWriter, ResponsesRequest};
+use unjinja_server::{CallIdShape, CallIds, Finish, Usage, sse};
 use unjinja_testkit::random::Random;
 use unjinja_testkit::sample;
 
 use crate::python;
-use crate::support::{Failure, models, outputs, stream, take_ids};
+use crate::support::{Failure, models, outputs, responses, stream, take_ids};
 
 /// Sends the events of a turn.
 type Replay = dyn Fn(&mut dyn FnMut(&Event<'_>)) + Send + Sync;
@@ -59,6 +60,14 @@ impl ReplayedTurn {
         (self.send)(&mut |event| writer.event(event).iter().for_each(|chunk| out(chunk.to_sse())));
         writer.finish(&self.finish, Some(USAGE)).iter().for_each(|chunk| out(chunk.to_sse()));
         out(sse::DONE.to_owned());
+    }
+
+    fn events(&self, request: &ResponsesRequest) -> Vec<ResponseEvent> {
+        let mut writer = ResponseWriter::new("m", self.ids.clone(), request).diagnostics(true);
+        let mut events = writer.start();
+        (self.send)(&mut |event| events.extend(writer.event(event)));
+        events.extend(writer.finish(&self.finish, Some(USAGE)));
+        events
     }
 
     fn writer(&self) -> EventWriter {
@@ -159,7 +168,19 @@ fn serve(mut connection: TcpStream, turns: &[ReplayedTurn]) -> Result<(), Failur
             Ok(request) if request.request.stream => send_stream(&mut connection, |out| turn.blocks(out)),
             Ok(_) => send_json(&mut connection, 200, &turn.response()),
         },
-        Some("v1/responses") => send_json(&mut connection, 404, &serde_json::to_value(ApiError::no_responses_api())?),
+        Some("v1/responses") => match ResponsesRequest::from_json(&body) {
+            Err(error) => send_json(&mut connection, error.status(), &serde_json::to_value(&error)?),
+            Ok(request) => {
+                let mut events = turn.events(&request);
+                match request.request.stream {
+                    true => send_stream(&mut connection, |out| events.iter().for_each(|event| out(event.to_sse()))),
+                    false => {
+                        let last = events.pop().ok_or("no event")?;
+                        send_json(&mut connection, 200, &last.data["response"])
+                    }
+                }
+            }
+        },
         _ => send_json(&mut connection, 404, &json!({"error": {"message": path}})),
     }
 }
@@ -218,10 +239,10 @@ fn the_official_clients_assemble_the_message() -> Result<(), Failure> {
         }
         answers += 1;
     }
-    assert_eq!(answers, 4 * turns.len() + 3);
+    assert_eq!(answers, 6 * turns.len() + 3);
     let told = |at: usize, key: &str| refused[at][key].as_str().unwrap_or_default().to_owned();
     assert_eq!((&refused[0]["error"], told(0, "param")), (&json!(400), "n".to_owned()));
-    assert_eq!((&refused[1]["error"], told(1, "message").contains("/v1/responses")), (&json!(404), true));
+    assert_eq!((&refused[1]["error"], told(1, "param")), (&json!(400), "background".to_owned()));
     assert_eq!((&refused[2]["error"], told(2, "kind")), (&json!(400), "invalid_request_error".to_owned()));
     assert!(told(2, "message").starts_with("tools[0].type: "), "{refused:?}");
     Ok(())
@@ -232,6 +253,16 @@ fn check(turn: &ReplayedTurn, mut answer: Value) -> Result<(), Failure> {
     let message = turn.message();
     let place = format!("{} in {answer}", turn.name);
     let mut found = answer["message"].take();
+    if answer["client"] == "responses" {
+        let reason = if turn.finish == Finish::Length { "incomplete" } else { "completed" };
+        assert_eq!(
+            (&answer["reason"], &answer["usage"]),
+            (&json!(reason), &json!([USAGE.input, USAGE.output])),
+            "{place}"
+        );
+        responses(&message, &found, &place);
+        return Ok(());
+    }
     let ids = take_ids(&mut found);
     assert_eq!(ids.len(), message.tool_calls.len(), "{place}");
     for (call, id) in message.tool_calls.iter().zip(&ids) {

@@ -11,7 +11,7 @@ import sys
 import anthropic
 import openai
 
-from clients import ASK, ask_anthropic, ask_openai, show
+from clients import ASK, ask_anthropic, ask_openai, ask_responses, show
 
 
 def fault(client, name, streamed, ask):
@@ -42,10 +42,14 @@ def main():
         extra = {"seed": asked["seed"]}
         ask_openai(one, turn, model=asked["model"], tools=plan["tools"], extra_body=extra)
         ask_anthropic(two, turn, model=asked["model"], tools=inputs, extra_body=extra)
+        functions = [tool["function"] for tool in plan["tools"]]
+        ask_responses(one, turn, functions, model=asked["model"], extra_body=extra)
     for name in plan["faults"]:
         request = {"model": plan["turns"][0]["model"], "messages": ASK, "max_tokens": 100, "extra_body": {"fault": name}}
         whole_and_streamed("openai", name, one.chat.completions.create, **request)
         whole_and_streamed("anthropic", name, two.messages.create, **request)
+        request = {"model": request["model"], "input": "Rain?", "extra_body": {"fault": name}}
+        whole_and_streamed("responses", name, one.responses.create, **request)
 
 
 main()

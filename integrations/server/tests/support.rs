@@ -274,3 +274,15 @@ pub fn released() -> Result<Vec<Model>, Failure> {
     }
     Ok(models)
 }
+
+/// Compares what the official client assembled of a response with the message.
+pub fn responses(expected: &Message, found: &Value, place: &str) {
+    let texts = [&found["content"], &found["reasoning"], &found["unparsed"]];
+    assert_eq!(texts, [&expected.content, &expected.reasoning_content, &expected.unparsed], "{place}");
+    let calls: Vec<&Value> = found["calls"].as_array().into_iter().flatten().collect();
+    assert_eq!(calls.len(), expected.tool_calls.len(), "{place}");
+    for (call, found) in expected.tool_calls.iter().zip(calls) {
+        assert_eq!((&found["name"], &found["arguments"]), (&json!(call.name), &json!(call.arguments)), "{place}");
+        assert!(found["id"].as_str().is_some_and(|id| !id.is_empty()), "{place}");
+    }
+}

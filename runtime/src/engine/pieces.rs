@@ -120,7 +120,7 @@ impl Memory {
             Progress::Done(n) => (n, false),
             // A bracket may be the last of the arguments, so it does not wait.
             Progress::Stop(n) => {
-                let waits = matches!(&bytes[n..], [first] if !matches!(first, b'}' | b']'));
+                let waits = matches!(&bytes[n..], [first] if !matches!(first, b'}' | b']')) && !scanner.in_string();
                 (n, waits && stops.pairs != Pairs::ALL && !scanner.malformed())
             }
         };

@@ -13,7 +13,7 @@ use super::value_readers::{Reading, ValueReaders};
 use crate::limits::PIECE;
 use crate::message::DiagnosticKind;
 use crate::program::Markers;
-use crate::readers::json::Progress;
+use crate::readers::json::{Progress, escape_byte_into};
 use crate::readers::quote_tokens::OpenString;
 use crate::readers::{python, quote_tokens};
 
@@ -80,6 +80,14 @@ impl Io<'_> {
             }
             if !matches!(progress, Progress::Stop(_)) {
                 break Found::Wait;
+            }
+            if scanner.needs_escape(self.input.bytes[taken]) {
+                escape_byte_into(self.input.bytes[taken], &mut emitter.arguments);
+                cursor.pos = taken + 1;
+                calls.wrote(Written::Whole, emitter, self.sink);
+                calls.note_malformed(true, emitter, self.sink);
+                from = from.max(cursor.pos);
+                continue;
             }
             match self.stop(stops) {
                 Stop::None => from = taken + 1,

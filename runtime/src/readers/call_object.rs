@@ -20,7 +20,7 @@ use crate::inline_string::InlineString;
 use crate::limits::{MAX_NAME, PIECE};
 use crate::program::CallShape;
 use crate::program::call_shape::Role;
-use crate::readers::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token};
+use crate::readers::json::{Progress, Scanner, Unescaper, escape, is_plain, is_space, is_token};
 use crate::readers::python::Translator;
 use crate::utf8::whole_characters;
 
@@ -487,6 +487,9 @@ impl CallObject {
             Some(piece) if S::PYTHON => &bytes[..whole_characters(piece)],
             _ => bytes,
         };
+        if self.reader.scanner().needs_escape(bytes[0]) {
+            return self.escape(bytes[0]);
+        }
         let Self { reader, arguments, .. } = self;
         let (progress, json) = reader.feed::<S>(bytes, from, stops);
         let (count, done) = match progress {
@@ -511,6 +514,16 @@ impl CallObject {
             Piece::Nothing if matches!(progress, Progress::Stop(0)) => Step::Report(CallProgress::Stop, 0),
             Piece::Nothing => Step::Taken(count),
         }
+    }
+
+    /// A control character in a JSON string is written as its escape.
+    fn escape(&mut self, byte: u8) -> Step {
+        self.malformed = true;
+        let json = escape(byte).unwrap_or_default().as_bytes();
+        if self.role == Role::Arguments && self.arguments.feed(json, self.named, false, true) == Piece::Written {
+            return Step::Report(CallProgress::Written, 1);
+        }
+        Step::Taken(1)
     }
 
     fn end_value(&mut self) {

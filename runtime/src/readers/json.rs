@@ -25,7 +25,7 @@ pub use stable::{StablePrefix, StableText};
 pub(crate) use json_text::JsonText;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
-    escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, escaped, is_plain, next_special_or,
+    escape, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, escaped, is_plain, next_special_or,
     printable_len, push_char, room,
 };
 pub(crate) use unescape::{HexDigits, Surrogates, Unescaper};
@@ -37,7 +37,8 @@ pub(crate) enum Progress {
     More,
     /// The value is complete; it took this many bytes of the slice.
     Done(usize),
-    /// At this offset, outside of strings, one of the stops may begin.
+    /// At this offset, outside of strings, one of the stops may begin. Or, in a string, there is a control character that should
+    /// have been escaped.
     Stop(usize),
 }
 
@@ -153,21 +154,31 @@ impl Scanner {
     /// be part of it; other values end with their closing byte. If no value begins at all, it is `Done` before the
     /// first wrong byte, [`malformed`](Self::malformed) and without a [kind](Self::kind).
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Progress {
-        self.feed_until(bytes, 0, &Begins::NOTHING)
+        self.read(bytes, 0, &Begins::NOTHING, false)
     }
 
     /// The same, but gives `Stop(n)` before a byte at or after `from` with which one of `stops` may begin, unless the
-    /// byte is in a string.
+    /// byte is in a string. It also gives it before a control character in a string, which JSON must escape: the caller takes that
+    /// byte, and the value is not malformed.
     pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
+        self.read(bytes, from, stops, true)
+    }
+
+    #[inline]
+    fn read(&mut self, bytes: &[u8], from: usize, stops: &Begins, stops_at_controls: bool) -> Progress {
         if self.at == At::Done {
             return Progress::Done(0);
         }
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
             if self.at == At::Text {
-                taken += self.text(&bytes[taken..]);
+                let (count, is_control) = self.text(&bytes[taken..], stops_at_controls);
+                taken += count;
                 if self.at == At::Done {
                     return Progress::Done(taken);
+                }
+                if is_control {
+                    return Progress::Stop(taken);
                 }
                 continue;
             }
@@ -226,6 +237,12 @@ impl Scanner {
         self.at == At::Text && !self.high
     }
 
+    /// Whether this byte comes next in a string, and is a control character, which JSON must escape.
+    #[inline]
+    pub(crate) fn needs_escape(&self, byte: u8) -> bool {
+        byte < b' ' && self.in_plain_string() && !self.malformed
+    }
+
     /// The kind of the value, once its first byte was seen.
     pub(crate) fn kind(&self) -> Option<JsonKind> {
         self.kind
@@ -236,9 +253,10 @@ impl Scanner {
         if self.malformed { self.loose_depth } else { self.nesting.len() }
     }
 
-    /// Takes text of a string, up to its closing quote or the backslash of an escape, which it takes too.
+    /// Takes text of a string, up to its closing quote or the backslash of an escape, which it takes too. Also returns whether it
+    /// stopped before a control character; if it should not, the character is an error.
     #[inline]
-    fn text(&mut self, bytes: &[u8]) -> usize {
+    fn text(&mut self, bytes: &[u8], stops_at_controls: bool) -> (usize, bool) {
         if self.high && bytes[0] != b'\\' {
             self.high = false;
             self.offend();
@@ -252,14 +270,15 @@ impl Scanner {
             taken = end;
             if closed {
                 self.end_string();
-                return taken;
+                return (taken, false);
             }
             match bytes.get(taken) {
-                None => return taken,
+                None => return (taken, false),
                 Some(b'\\') => {
                     self.at = At::Escape;
-                    return taken + 1;
+                    return (taken + 1, false);
                 }
+                Some(_) if stops_at_controls && !self.malformed => return (taken, true),
                 Some(_) => {
                     self.offend();
                     taken += 1;

@@ -22,7 +22,7 @@ use super::guard::Guard;
 use super::log::LogLine;
 use super::metrics::add;
 use super::models::ServedModel;
-use super::reply::{Api, Reply, ReplyOptions};
+use super::reply::{Api, Reply, ReplyOptions, Responses};
 use super::state::State;
 use super::turn::{Ended, TurnReader};
 use super::upstream::{Answer, Ask, Piece, Trouble};
@@ -32,6 +32,7 @@ use crate::openai::ChatRequest;
 use crate::prepare::Prepared;
 use crate::request::Request;
 use crate::request_value::parse;
+use crate::responses::ResponsesRequest;
 
 /// How many pieces wait for a client that reads slowly.
 const WAITING: usize = 16;
@@ -41,6 +42,7 @@ struct Asked {
     served: ServedModel,
     prepared: Prepared,
     include_usage: bool,
+    responses: Option<Responses>,
 }
 
 /// Why a request was not answered: what the client is told, and what is logged.
@@ -93,18 +95,32 @@ pub(crate) fn json_response(body: String) -> Response<Body> {
     response
 }
 
-/// How many fields the header of a response names.
+/// How many names the header of a response has.
 const NAMED: usize = 16;
 
-/// Names the fields of the request that did not go on to the upstream.
-fn name_ignored(response: &mut Response<Body>, ignored: &[String]) {
-    let is_name =
-        |name: &&str| name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let names: Vec<&str> = ignored.iter().map(String::as_str).filter(is_name).take(NAMED).collect();
-    if let Ok(value) = HeaderValue::from_str(&names.join(", "))
-        && !names.is_empty()
-    {
-        response.headers_mut().insert("x-unjinja-ignored-fields", value);
+/// What the headers of a response tell about the request.
+#[derive(Debug, Clone)]
+struct Told {
+    /// The fields that did not go on to the upstream.
+    ignored: Vec<String>,
+    /// The types of tools that the model was not told of.
+    ignored_tools: Vec<String>,
+}
+
+impl Told {
+    fn write(&self, response: &mut Response<Body>) {
+        let is_name =
+            |name: &&str| name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        for (header, names) in
+            [("x-unjinja-ignored-fields", &self.ignored), ("x-unjinja-ignored-tools", &self.ignored_tools)]
+        {
+            let names: Vec<&str> = names.iter().map(String::as_str).filter(is_name).take(NAMED).collect();
+            if let Ok(value) = HeaderValue::from_str(&names.join(", "))
+                && !names.is_empty()
+            {
+                response.headers_mut().insert(header, value);
+            }
+        }
     }
 }
 
@@ -120,22 +136,23 @@ struct Begun {
     turn: TurnReader,
     opening: Opening,
     stream: bool,
-    /// The fields of the request that did not go on to the upstream.
-    ignored: Vec<String>,
+    told: Told,
 }
 
 /// Does everything up to the first piece, or for a stream up to where a client has to hear something.
 async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refusal> {
     let shared = state.clone();
-    let Asked { served, prepared, include_usage } = aside(state, move || read(&shared, api, &body)).await?;
+    let Asked { served, prepared, include_usage, responses } = aside(state, move || read(&shared, api, &body)).await?;
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, served_model) = (state.clone(), served.clone());
     let rendered = aside(state, move || render(prepared, &served_model, adds_bos, shared.upstream.config())).await?;
     let (prepared, mut ask) = rendered;
     let ignored = fields::keep(&mut ask.settings, &state.upstream.config().pass_fields);
-    let options = ReplyOptions { api, stream: prepared.stream, include_usage, diagnostics: state.config.diagnostics };
+    let stream = prepared.stream;
+    let ignored_tools = responses.as_ref().map(|said| said.request.ignored_tools.clone()).unwrap_or_default();
+    let options = ReplyOptions { api, stream, include_usage, diagnostics: state.config.diagnostics, responses };
     let stops = prepared.sampling.stop;
-    let reply = Reply::new(&options, prepared.model, prepared.call_ids);
+    let reply = Reply::new(options, prepared.model, prepared.call_ids);
     let parsing = prepared.options.cut_calls(state.config.cut_calls);
     let turn = TurnReader::new(&served, parsing, reply, stops);
     let shared = state.clone();
@@ -145,7 +162,7 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
         Ok((answer, first))
     });
     // An error has a status of its own, unless it takes long: then a stream begins without a word of the model.
-    let opened = match prepared.stream {
+    let opened = match stream {
         true => timeout(state.config.timeouts.silence, &mut opening).await.ok(),
         false => Some(opening.as_mut().await),
     };
@@ -153,7 +170,7 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
         let opened = opened.inspect_err(|trouble| state.metrics.upstream_error(trouble.kind))?;
         opening = Box::pin(std::future::ready(Ok(opened)));
     }
-    Ok(Begun { model: served.name().to_owned(), turn, opening, stream: prepared.stream, ignored })
+    Ok(Begun { model: served.name().to_owned(), turn, opening, stream, told: Told { ignored, ignored_tools } })
 }
 
 /// Does work that takes long for a long conversation or a large grammar: other answers continue meanwhile.
@@ -171,7 +188,7 @@ async fn aside<T: Send + 'static>(
 
 /// Reads a request.
 fn read(state: &State, api: Api, body: &[u8]) -> Result<Asked, ApiError> {
-    let value = parse(body)?;
+    let mut value = parse(body)?;
     let tools = value.get("tools").and_then(|tools| tools.as_array()).map_or(0, Vec::len);
     let most = state.config.limits.tools;
     if tools > most {
@@ -180,19 +197,28 @@ fn read(state: &State, api: Api, body: &[u8]) -> Result<Asked, ApiError> {
     }
     let name = value.get("model").and_then(|name| name.as_str()).unwrap_or_default();
     let served = state.models.get(name)?.clone();
-    let (prepared, include_usage) = match api {
+    let spec = served.model.spec();
+    let (prepared, include_usage, responses) = match api {
         Api::OpenAi => {
             let request = ChatRequest::from_value(&value)?;
             only_text(state, &request.request)?;
-            (request.prepare(served.model.spec())?, request.include_usage)
+            (request.prepare(spec)?, request.include_usage, None)
+        }
+        Api::Responses => {
+            let previous = value["previous_response_id"].clone();
+            let keep = state.memory.resolve(&mut value)?.map(|resolved| (state.memory.clone(), resolved));
+            let mut request = ResponsesRequest::from_value(&value)?;
+            request.repeated.insert("previous_response_id".to_owned(), previous);
+            only_text(state, &request.request)?;
+            (request.prepare(spec)?, true, Some(Responses { request, keep }))
         }
         Api::Anthropic => {
             let request = MessagesRequest::from_value(&value)?;
             only_text(state, &request.request)?;
-            (request.prepare(served.model.spec())?, true)
+            (request.prepare(spec)?, true, None)
         }
     };
-    Ok(Asked { served, prepared, include_usage })
+    Ok(Asked { served, prepared, include_usage, responses })
 }
 
 /// Refuses what is no text, if the operator wants that.
@@ -251,7 +277,7 @@ fn render(
 
 /// Reads the whole answer. If the client goes away, this future is dropped, and the upstream's answer with it.
 async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
-    let Begun { model, mut turn, opening, ignored, .. } = begun;
+    let Begun { model, mut turn, opening, told, .. } = begun;
     let (mut answer, first) = match opening.await {
         Ok(opened) => opened,
         Err(trouble) => return refused(api, guard, &trouble.into()),
@@ -273,7 +299,7 @@ async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<
     add(&state.metrics.bytes_out, out.len() as u64);
     guard.end(200, None, ended.own);
     let mut response = json_response(out);
-    name_ignored(&mut response, &ignored);
+    told.write(&mut response);
     response
 }
 
@@ -307,7 +333,7 @@ fn note(state: &State, model: &str, ended: &Ended) {
 /// Passes the answer on while it arrives. A task of its own reads it, so that a client that takes nothing holds up nobody.
 fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
     let (send, receive) = mpsc::channel(WAITING);
-    let ignored = begun.ignored.clone();
+    let told = begun.told.clone();
     tokio::spawn(pump(state, api, guard, begun, send));
     let mut response = Response::new(Body::from_stream(Received { receive, complete: false }));
     let headers = response.headers_mut();
@@ -315,7 +341,7 @@ fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) -> Response
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Some reverse proxies collect answers otherwise.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    name_ignored(&mut response, &ignored);
+    told.write(&mut response);
     response
 }
 
@@ -357,8 +383,7 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mps
             Ok(None) => (None, Some(turn.finish(&mut out)), None),
             Err(trouble) => {
                 state.metrics.upstream_error(trouble.kind);
-                let ended = turn.cut_off(&mut out);
-                out.push_str(&api.error_event(&trouble.error));
+                let ended = turn.cut_off(&trouble.error, &mut out);
                 (None, Some(ended), Some(trouble))
             }
         };

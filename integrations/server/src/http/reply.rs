@@ -1,34 +1,47 @@
-//! Writes what a turn of the parser says in the client's format: whole or streamed, of OpenAI or of Anthropic.
+//! Writes what a turn of the parser says in the client's format: whole or streamed, of one of OpenAI's APIs or of Anthropic's.
+
+use std::sync::Arc;
 
 use unjinja_runtime::{Event, Message};
+
+use super::memory::{Memory, Resolved};
 
 use crate::anthropic::{EventWriter, ResponseBuilder};
 use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
 use crate::openai::{ChatCompletion, ChunkWriter};
+use crate::responses::{ResponseEvent, ResponseWriter, ResponsesRequest};
 use crate::sse;
 use unjinja_spec::CallIds;
 
 /// The path of Anthropic's API.
 pub(crate) const MESSAGES: &str = "/v1/messages";
 
+/// The path of OpenAI's Responses API.
+pub(crate) const RESPONSES: &str = "/v1/responses";
+
 /// The API that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Api {
     OpenAi,
+    Responses,
     Anthropic,
 }
 
 impl Api {
     /// The API that a path belongs to.
     pub(crate) fn of_path(path: &str) -> Self {
-        if path.starts_with(MESSAGES) { Self::Anthropic } else { Self::OpenAi }
+        match path {
+            path if path.starts_with(MESSAGES) => Self::Anthropic,
+            path if path.starts_with(RESPONSES) => Self::Responses,
+            _ => Self::OpenAi,
+        }
     }
 
     /// An error as JSON.
     pub(crate) fn error(self, error: &ApiError) -> String {
         match self {
-            Self::OpenAi => serde_json::to_string(error),
+            Self::OpenAi | Self::Responses => serde_json::to_string(error),
             Self::Anthropic => serde_json::to_string(&error.anthropic()),
         }
         .unwrap_or_default()
@@ -37,16 +50,8 @@ impl Api {
     /// What says in a stream that the answer goes on: without it, proxies on the way give the connection up.
     pub(crate) fn ping(self) -> &'static str {
         match self {
-            Self::OpenAi => ": ping\n\n",
+            Self::OpenAi | Self::Responses => ": ping\n\n",
             Self::Anthropic => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
-        }
-    }
-
-    /// An error in the middle of a stream.
-    pub(crate) fn error_event(self, error: &ApiError) -> String {
-        match self {
-            Self::OpenAi => sse::event(None, error),
-            Self::Anthropic => sse::event(Some("error"), &error.anthropic()),
         }
     }
 }
@@ -58,6 +63,16 @@ pub(crate) struct ReplyOptions {
     pub stream: bool,
     pub include_usage: bool,
     pub diagnostics: bool,
+    /// What a request to responses says of its answer.
+    pub responses: Option<Responses>,
+}
+
+/// What a request to responses says of its answer.
+#[derive(Debug)]
+pub(crate) struct Responses {
+    pub request: ResponsesRequest,
+    /// Where the answer is kept, and with what it answers.
+    pub keep: Option<(Arc<Memory>, Resolved)>,
 }
 
 /// An answer in the client's format. What it writes is appended to a text.
@@ -67,17 +82,22 @@ pub(crate) enum Reply {
     Completion { model: String, call_ids: CallIds, diagnostics: bool },
     Events(Box<EventWriter>),
     Response(Box<ResponseBuilder>),
+    Items { writer: Box<ResponseWriter>, stream: bool, keep: Option<(Arc<Memory>, Resolved)> },
 }
 
 impl Reply {
-    pub(crate) fn new(options: &ReplyOptions, model: String, call_ids: CallIds) -> Self {
-        let diagnostics = options.diagnostics;
-        match (options.api, options.stream) {
-            (Api::OpenAi, true) => {
+    pub(crate) fn new(options: ReplyOptions, model: String, call_ids: CallIds) -> Self {
+        let (stream, diagnostics) = (options.stream, options.diagnostics);
+        if let Some(Responses { request, keep }) = options.responses {
+            let writer = ResponseWriter::new(model, call_ids, &request).diagnostics(diagnostics).stored(keep.is_some());
+            return Self::Items { writer: Box::new(writer), stream, keep };
+        }
+        match (options.api, stream) {
+            (Api::OpenAi | Api::Responses, true) => {
                 let writer = ChunkWriter::new(model, call_ids).include_usage(options.include_usage);
                 Self::Chunks(Box::new(writer.diagnostics(diagnostics)))
             }
-            (Api::OpenAi, false) => Self::Completion { model, call_ids, diagnostics },
+            (Api::OpenAi | Api::Responses, false) => Self::Completion { model, call_ids, diagnostics },
             (Api::Anthropic, true) => {
                 Self::Events(Box::new(EventWriter::new(model, call_ids).diagnostics(diagnostics)))
             }
@@ -93,7 +113,8 @@ impl Reply {
         match self {
             Self::Chunks(writer) => out.push_str(&writer.start().to_sse()),
             Self::Events(writer) => writer.start(None).iter().for_each(|event| out.push_str(&event.to_sse())),
-            Self::Completion { .. } | Self::Response(_) => {}
+            Self::Items { writer, stream: true, .. } => written(&writer.start(), out),
+            Self::Completion { .. } | Self::Response(_) | Self::Items { .. } => {}
         }
     }
 
@@ -102,8 +123,23 @@ impl Reply {
             Self::Chunks(writer) => writer.event(event).iter().for_each(|chunk| out.push_str(&chunk.to_sse())),
             Self::Events(writer) => writer.event(event).iter().for_each(|event| out.push_str(&event.to_sse())),
             Self::Response(builder) => builder.event(event),
+            Self::Items { writer, stream, .. } => {
+                let events = writer.event(event);
+                if *stream {
+                    written(&events, out);
+                }
+            }
             // It is made of the message.
             Self::Completion { .. } => {}
+        }
+    }
+
+    /// The end of an answer that failed.
+    pub(crate) fn fail(self, error: &ApiError, out: &mut String) {
+        match self {
+            Self::Chunks(_) | Self::Completion { .. } => out.push_str(&sse::event(None, error)),
+            Self::Events(_) | Self::Response(_) => out.push_str(&sse::event(Some("error"), &error.anthropic())),
+            Self::Items { mut writer, .. } => written(&writer.fail(error), out),
         }
     }
 
@@ -132,6 +168,21 @@ impl Reply {
                 let response = builder.finish(finish, usage.unwrap_or_default());
                 out.push_str(&serde_json::to_string(&response).unwrap_or_default());
             }
+            Self::Items { mut writer, stream, keep } => {
+                let events = writer.finish(finish, usage);
+                let response = writer.response();
+                if let Some((memory, request)) = keep {
+                    memory.keep(request, &response);
+                }
+                match stream {
+                    true => written(&events, out),
+                    false => out.push_str(&response.to_string()),
+                }
+            }
         }
     }
+}
+
+fn written(events: &[ResponseEvent], out: &mut String) {
+    events.iter().for_each(|event| out.push_str(&event.to_sse()));
 }

@@ -8,7 +8,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State as Shared};
 use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::routing::{any, get, post};
+use axum::routing::{get, post};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -18,7 +18,7 @@ use super::log::LogLine;
 use super::metrics::add;
 use super::models::ServedModel;
 use super::origin;
-use super::reply::{Api, MESSAGES};
+use super::reply::{Api, MESSAGES, RESPONSES};
 use super::state::State;
 use crate::error::ApiError;
 
@@ -29,10 +29,10 @@ pub(crate) fn router(state: Arc<State>) -> Router {
     let guarded = Router::new()
         .route(CHAT, post(|state, request| generate(state, Api::OpenAi, CHAT, request)))
         .route(MESSAGES, post(|state, request| generate(state, Api::Anthropic, MESSAGES, request)))
+        .route(RESPONSES, post(|state, request| generate(state, Api::Responses, RESPONSES, request)))
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(model))
         .route("/metrics", get(metrics))
-        .route("/v1/responses", any(|| async { error_response(Api::OpenAi, &ApiError::no_responses_api()) }))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(state.clone(), check_key));
@@ -55,14 +55,15 @@ fn refused(state: &State, api: Api, route: &'static str, error: &ApiError, why: 
 }
 
 async fn unknown(request: Request) -> Response<Body> {
-    let message =
-        format!("{CHAT}, {MESSAGES}, /v1/models, /health, /ready and /metrics are served here, and nothing else");
+    let message = format!(
+        "{CHAT}, {RESPONSES}, {MESSAGES}, /v1/models, /health, /ready and /metrics are served here, and nothing else"
+    );
     error_response(Api::of_path(request.uri().path()), &ApiError::new(404, message))
 }
 
 async fn wrong_method(method: Method, request: Request) -> Response<Body> {
     let path = request.uri().path();
-    let next = if matches!(path, CHAT | MESSAGES) { "POST" } else { "GET" };
+    let next = if matches!(path, CHAT | RESPONSES | MESSAGES) { "POST" } else { "GET" };
     let message = format!("{method} is not possible here; use {next}");
     error_response(Api::of_path(path), &ApiError::new(405, message))
 }

@@ -18,6 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use super::config::{Bos, Config, UpstreamApi};
 use super::log::LogLine;
+use super::memory::Memory;
 use super::metrics::Metrics;
 use super::models::{Models, ServedModel};
 use super::router::router;
@@ -68,8 +69,9 @@ impl Proxy {
         // More threads than processors render no faster, and each of them keeps memory.
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
         let renders = Arc::new(Semaphore::new(processors));
-        let metrics = Arc::new(Metrics::default());
-        Ok(Self { state: Arc::new(State { config, models, upstream, metrics, slots, renders, closing }), close })
+        let (metrics, memory) = (Arc::new(Metrics::default()), Arc::new(Memory::new(config.limits.responses)));
+        let state = State { config, models, upstream, metrics, memory, slots, renders, closing };
+        Ok(Self { state: Arc::new(state), close })
     }
 
     /// Asks whether the upstream answers, and whether prompts begin with one BOS: llama.cpp says whether it adds one. Says why not.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
 use super::config::Config;
+use super::memory::Memory;
 use super::metrics::Metrics;
 use super::models::Models;
 use super::upstream::Upstream;
@@ -16,6 +17,8 @@ pub(crate) struct State {
     pub models: Models,
     pub upstream: Upstream,
     pub metrics: Arc<Metrics>,
+    /// The responses that later requests may name.
+    pub memory: Arc<Memory>,
     /// One for each request that may be answered at the same time.
     pub slots: Arc<Semaphore>,
     /// One for each prompt that may be rendered at the same time.

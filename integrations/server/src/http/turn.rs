@@ -8,6 +8,7 @@ use unjinja_runtime::{DiagnosticKind, Event, Message, Options};
 use super::models::ServedModel;
 use super::reply::Reply;
 use super::upstream::Piece;
+use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
 
 /// A turn that is being read.
@@ -96,10 +97,12 @@ impl TurnReader {
         Ended { diagnostics, usage, own: own + began.elapsed() }
     }
 
-    /// The output was cut off. The client gets what the parser still held back; an error has to follow.
-    pub(crate) fn cut_off(mut self, out: &mut String) -> Ended {
+    /// The output was cut off. The client gets what the parser still held back, and the error.
+    pub(crate) fn cut_off(mut self, error: &ApiError, out: &mut String) -> Ended {
         self.settle(out);
-        Ended { diagnostics: self.kinds(), usage: self.usage, own: self.own }
+        let ended = Ended { diagnostics: self.kinds(), usage: self.usage, own: self.own };
+        self.reply.fail(error, out);
+        ended
     }
 
     fn settle(&mut self, out: &mut String) {

@@ -188,50 +188,56 @@ fn tools(root: &RequestValue<'_>) -> Result<Tools, ApiError> {
     read_tools(place.value)
 }
 
+/// How a choice of tools is written.
+const CHOICES: &str = "none, auto, required, {\"type\": \"function\", …}, {\"type\": \"allowed_tools\", …}";
+
+/// A choice that is a word; `None` if it is none.
+pub(crate) fn tool_word(place: &RequestValue<'_>) -> Option<Result<ToolChoice, ApiError>> {
+    Some(match place.value.as_str()? {
+        "none" => Ok(ToolChoice::None),
+        "auto" => Ok(ToolChoice::Auto),
+        "required" | "any" => Ok(ToolChoice::Required),
+        _ => Err(place.unknown(CHOICES)),
+    })
+}
+
 fn tool_choice(root: &RequestValue<'_>) -> Result<ToolChoice, ApiError> {
-    const KNOWN: &str = "none, auto, required, {\"type\": \"function\", …}, {\"type\": \"allowed_tools\", …}";
     let Some(place) = root.get("tool_choice") else { return Ok(ToolChoice::Auto) };
-    if let Value::String(word) = place.value {
-        return match word.as_str() {
-            "none" => Ok(ToolChoice::None),
-            "auto" => Ok(ToolChoice::Auto),
-            "required" | "any" => Ok(ToolChoice::Required),
-            _ => Err(place.unknown(KNOWN)),
-        };
+    if let Some(word) = tool_word(&place) {
+        return word;
     }
     place.object()?;
     let kind = place.need("type", "\"function\" or \"allowed_tools\"")?;
     match kind.text()? {
         "function" => Ok(ToolChoice::Named(function_name(&place)?)),
-        "allowed_tools" => {
-            // The fields may be next to the type too, as in the Responses API.
-            let inner = place.get("allowed_tools").unwrap_or_else(|| place.clone());
-            let required = match inner.get("mode") {
-                None => false,
-                Some(mode) => match mode.text()? {
-                    "auto" => false,
-                    "required" => true,
-                    _ => return Err(mode.unknown("auto, required")),
-                },
-            };
-            let tools = inner.need("tools", "the list of allowed tools")?.list()?;
-            if tools.is_empty() {
-                return Err(ApiError::invalid(
-                    &inner.path_of("tools"),
-                    "the list is empty",
-                    "name a tool, or use \"none\"",
-                ));
-            }
-            let names = tools.iter().map(function_name).collect::<Result<_, _>>()?;
-            Ok(ToolChoice::Allowed { names, required })
-        }
+        "allowed_tools" => allowed_tools(&place),
         "custom" => Err(kind.unsupported("custom tools are", "choose a function")),
-        _ => Err(kind.unknown(KNOWN)),
+        _ => Err(kind.unknown(CHOICES)),
     }
 }
 
+/// A choice of some of the tools.
+pub(crate) fn allowed_tools(place: &RequestValue<'_>) -> Result<ToolChoice, ApiError> {
+    // The fields may be next to the type too, as in the Responses API.
+    let inner = place.get("allowed_tools").unwrap_or_else(|| place.clone());
+    let required = match inner.get("mode") {
+        None => false,
+        Some(mode) => match mode.text()? {
+            "auto" => false,
+            "required" => true,
+            _ => return Err(mode.unknown("auto, required")),
+        },
+    };
+    let tools = inner.need("tools", "the list of allowed tools")?.list()?;
+    if tools.is_empty() {
+        return Err(ApiError::invalid(&inner.path_of("tools"), "the list is empty", "name a tool, or use \"none\""));
+    }
+    let names = tools.iter().map(function_name).collect::<Result<_, _>>()?;
+    Ok(ToolChoice::Allowed { names, required })
+}
+
 /// The name in `{"type": "function", "function": {"name": …}}`, or next to the type.
-fn function_name(place: &RequestValue<'_>) -> Result<String, ApiError> {
+pub(crate) fn function_name(place: &RequestValue<'_>) -> Result<String, ApiError> {
     let holder = place.get("function").unwrap_or_else(|| place.clone());
     Ok(holder.need("name", "the function's name")?.text()?.to_owned())
 }
@@ -239,21 +245,25 @@ fn function_name(place: &RequestValue<'_>) -> Result<String, ApiError> {
 fn response_format(root: &RequestValue<'_>) -> Result<ResponseFormat, ApiError> {
     let Some(place) = root.get("response_format") else { return Ok(ResponseFormat::Text) };
     place.object()?;
+    let named = match place.value.get("type") {
+        Some(kind) if kind == "json_schema" => place.need("json_schema", "{\"name\": …, \"schema\": …}")?,
+        _ => place.clone(),
+    };
+    json_format(&place, &named)
+}
+
+/// What the answer must be: `place` has the type, and `named` the schema.
+pub(crate) fn json_format(place: &RequestValue<'_>, named: &RequestValue<'_>) -> Result<ResponseFormat, ApiError> {
+    place.object()?;
     let kind = place.need("type", "\"text\", \"json_object\" or \"json_schema\"")?;
+    let of_schema = |schema: RequestValue<'_>| Ok(ResponseFormat::JsonSchema(Value::Object(schema.object()?.clone())));
     match kind.text()? {
         "text" => Ok(ResponseFormat::Text),
         // Some servers take a schema here.
-        "json_object" => match place.get("schema") {
-            Some(schema) => Ok(ResponseFormat::JsonSchema(Value::Object(schema.object()?.clone()))),
-            None => Ok(ResponseFormat::JsonObject),
-        },
+        "json_object" => place.get("schema").map_or(Ok(ResponseFormat::JsonObject), of_schema),
         "json_schema" => {
-            let named = place.need("json_schema", "{\"name\": …, \"schema\": …}")?;
             named.object()?;
-            match named.get("schema") {
-                Some(schema) => Ok(ResponseFormat::JsonSchema(Value::Object(schema.object()?.clone()))),
-                None => Ok(ResponseFormat::JsonObject),
-            }
+            named.get("schema").map_or(Ok(ResponseFormat::JsonObject), of_schema)
         }
         _ => Err(kind.unknown("text, json_object, json_schema")),
     }
@@ -267,7 +277,7 @@ fn reasoning_effort(root: &RequestValue<'_>) -> Result<Option<String>, ApiError>
 }
 
 /// `stop`: a text or a list of texts.
-fn stop(root: &RequestValue<'_>) -> Result<Vec<String>, ApiError> {
+pub(crate) fn stop(root: &RequestValue<'_>) -> Result<Vec<String>, ApiError> {
     let Some(place) = root.get("stop") else { return Ok(Vec::new()) };
     match place.value {
         Value::String(_) => stop_texts(&[place]),

@@ -142,8 +142,8 @@ fn what_is_wrong_is_named_with_the_next_step() {
         serde_json::to_value(error.anthropic()).expect("JSON"),
         json!({"type": "error", "error": {"type": "invalid_request_error", "message": error.message()}})
     );
-    let missing = ApiError::no_responses_api();
-    assert_eq!((missing.status(), missing.code()), (404, Some("unknown_url")));
+    let missing = ApiError::no_model("other", "m");
+    assert_eq!((missing.status(), missing.code()), (404, Some("model_not_found")));
     assert_eq!(serde_json::to_value(missing.anthropic()).expect("JSON")["error"]["type"], "not_found_error");
 }
 

@@ -13,7 +13,7 @@ use super::faults::{BEFORE, WITHIN};
 use super::replay::Replay;
 use super::setup::{Failure, Running};
 use crate::python;
-use crate::support::{take_ids, tools_json};
+use crate::support::{responses, take_ids, tools_json};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_official_clients_get_messages_and_errors() -> Result<(), Failure> {
@@ -47,7 +47,7 @@ async fn the_official_clients_get_messages_and_errors() -> Result<(), Failure> {
         }
         answers += 1;
     }
-    assert_eq!(answers, 4 * (turns.len() + faults.len()));
+    assert_eq!(answers, 6 * (turns.len() + faults.len()));
     Ok(())
 }
 
@@ -56,6 +56,11 @@ fn message(case: &Case, mut answer: Value) -> Result<(), Failure> {
     let Case { model, output, expected, .. } = case;
     let place = format!("{model} {output:?} in {answer}");
     let mut found = answer["message"].take();
+    if answer["client"] == "responses" {
+        assert_eq!(answer["usage"], json!([11, 7]), "{place}");
+        responses(expected, &found, &place);
+        return Ok(());
+    }
     assert_eq!(take_ids(&mut found).len(), expected.tool_calls.len(), "{place}");
     if answer["client"] == "openai" {
         assert_eq!(answer["usage"], json!([11, 7]), "{place}");

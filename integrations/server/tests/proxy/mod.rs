@@ -7,5 +7,6 @@ mod faults;
 mod limits;
 mod prompts;
 mod replay;
+mod responses;
 mod setup;
 mod wire;

@@ -247,7 +247,7 @@ pub(crate) fn escape_byte_into(byte: u8, out: &mut Vec<u8>) {
 
 /// The escape of a byte; `None` if the byte needs none.
 #[inline]
-const fn escape(byte: u8) -> Option<&'static str> {
+pub(crate) const fn escape(byte: u8) -> Option<&'static str> {
     const CONTROLS: &str = "\\u0000\\u0001\\u0002\\u0003\\u0004\\u0005\\u0006\\u0007\\u0008\\u0009\\u000a\\u000b\\u000c\\u000d\\u000e\\u000f\
                             \\u0010\\u0011\\u0012\\u0013\\u0014\\u0015\\u0016\\u0017\\u0018\\u0019\\u001a\\u001b\\u001c\\u001d\\u001e\\u001f";
     Some(match byte {

@@ -1,0 +1,215 @@
+//! Keeps responses for the requests that follow them: `previous_response_id`, and items that are named by their ids. What is kept takes
+//! no more than a set number of bytes; the oldest responses go first.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::error::ApiError;
+
+/// The JSON of an item.
+type Item = Arc<str>;
+
+/// The responses that are kept.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    most: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    responses: HashMap<String, Response>,
+    /// Their ids, the oldest first.
+    order: VecDeque<String>,
+    /// The items of the model, by their ids.
+    items: HashMap<String, Item>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Response {
+    previous: Option<String>,
+    /// The items of the request, and those of the model.
+    items: Vec<Item>,
+    /// The ids of those of the model.
+    ids: Vec<String>,
+    bytes: usize,
+}
+
+/// A request whose references were resolved.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    previous: Option<String>,
+    /// The items that the request has itself.
+    own: Vec<Item>,
+}
+
+impl Memory {
+    /// A memory of so many bytes; with 0, nothing is kept.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, kept: Mutex::default() }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts what a request names in the place of the names. `None` if the response to it is not to be kept.
+    pub(crate) fn resolve(&self, request: &mut Value) -> Result<Option<Resolved>, ApiError> {
+        let Some(fields) = request.as_object_mut().filter(|_| self.most > 0) else { return Ok(None) };
+        let previous = fields.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
+        let own: Vec<Item> = match fields.get("input") {
+            Some(Value::String(text)) => vec![serde_json::json!({"role": "user", "content": text}).to_string().into()],
+            Some(Value::Array(items)) => {
+                let kept = self.kept();
+                let named = |(at, item): (usize, &Value)| match referred(item) {
+                    None => Ok(item.to_string().into()),
+                    Some(id) => {
+                        kept.items.get(id).cloned().ok_or_else(|| not_kept(&format!("input[{at}]"), "item", id))
+                    }
+                };
+                items.iter().enumerate().map(named).collect::<Result<_, _>>()?
+            }
+            _ => return Ok(None),
+        };
+        let before = previous.as_deref().map_or(Ok(Vec::new()), |id| self.before(id))?;
+        let read = |item: &Item| serde_json::from_str(item).unwrap_or_default();
+        let is_changed = previous.is_some()
+            || fields["input"].as_array().is_some_and(|items| items.iter().any(|item| referred(item).is_some()));
+        if is_changed {
+            let input: Vec<Value> = before.iter().chain(&own).map(read).collect();
+            fields.insert("input".to_owned(), input.into());
+        }
+        let is_kept = fields.get("store").is_none_or(|store| store != &Value::Bool(false));
+        fields.remove("previous_response_id");
+        Ok(is_kept.then_some(Resolved { previous, own }))
+    }
+
+    /// The items of a response and of those before it.
+    fn before(&self, id: &str) -> Result<Vec<Item>, ApiError> {
+        let kept = self.kept();
+        let (mut turns, mut next) = (Vec::new(), Some(id.to_owned()));
+        while let Some(id) = next {
+            let Some(response) = kept.responses.get(&id) else {
+                return Err(not_kept("previous_response_id", "response", &id));
+            };
+            turns.push(response.items.clone());
+            next = response.previous.clone();
+        }
+        Ok(turns.into_iter().rev().flatten().collect())
+    }
+
+    /// Keeps a response.
+    pub(crate) fn keep(&self, request: Resolved, response: &Value) {
+        let Some(id) = response["id"].as_str() else { return };
+        let Resolved { previous, own: mut items } = request;
+        let mut kept = self.kept();
+        let mut ids = Vec::new();
+        for item in response["output"].as_array().into_iter().flatten() {
+            let text: Item = item.to_string().into();
+            if let Some(id) = item["id"].as_str() {
+                ids.push(id.to_owned());
+                kept.items.insert(id.to_owned(), text.clone());
+            }
+            items.push(text);
+        }
+        let bytes = id.len() + items.iter().map(|item| item.len() + size_of::<Item>()).sum::<usize>();
+        kept.bytes += bytes;
+        kept.order.push_back(id.to_owned());
+        kept.responses.insert(id.to_owned(), Response { previous, items, ids, bytes });
+        while kept.bytes > self.most
+            && let Some(oldest) = kept.order.pop_front()
+        {
+            kept.forget(&oldest);
+        }
+    }
+}
+
+impl Kept {
+    fn forget(&mut self, id: &str) {
+        let Some(response) = self.responses.remove(id) else { return };
+        self.bytes -= response.bytes;
+        for id in &response.ids {
+            self.items.remove(id);
+        }
+    }
+}
+
+/// The id of the item that a reference names.
+fn referred(item: &Value) -> Option<&str> {
+    let is_reference = item.get("type").is_some_and(|kind| kind == "item_reference");
+    item.get("id").and_then(Value::as_str).filter(|_| is_reference)
+}
+
+fn not_kept(place: &str, what: &str, id: &str) -> ApiError {
+    let shown: String = id.chars().take(80).collect();
+    let message =
+        format!("{place}: no {what} with the id {shown:?} is kept here; send the whole conversation in `input`");
+    ApiError::new(400, message)
+        .of(place, if what == "response" { "previous_response_not_found" } else { "item_not_found" })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn response(id: &str, text: &str) -> Value {
+        json!({"id": id, "output": [{"id": format!("msg_{id}"), "type": "message", "content": text}]})
+    }
+
+    /// What a request asks after its names were resolved, and what has to be kept of it.
+    fn resolved(memory: &Memory, mut request: Value) -> (Value, Option<Resolved>) {
+        let resolved = memory.resolve(&mut request).unwrap();
+        (request, resolved)
+    }
+
+    #[test]
+    fn a_request_continues_the_responses_before_it() {
+        let memory = Memory::new(10_000);
+        let (first, keep) = resolved(&memory, json!({"input": "One?"}));
+        assert_eq!(first, json!({"input": "One?"}));
+        memory.keep(keep.unwrap(), &response("a", "1"));
+        let asked = json!({"input": [{"role": "user", "content": "Two?"}], "previous_response_id": "a"});
+        let (_, keep) = resolved(&memory, asked);
+        memory.keep(keep.unwrap(), &response("b", "2"));
+        let asked =
+            json!({"input": [{"type": "item_reference", "id": "msg_a"}], "previous_response_id": "b", "store": false});
+        let (third, keep) = resolved(&memory, asked);
+        assert!(keep.is_none());
+        let said = |at: usize| &third["input"][at]["content"];
+        assert_eq!([said(0), said(1), said(2), said(3), said(4)], ["One?", "1", "Two?", "2", "1"]);
+        assert!(third.get("previous_response_id").is_none());
+    }
+
+    #[test]
+    fn the_oldest_go_first_and_what_is_gone_is_named() {
+        let memory = Memory::new(400);
+        for id in ["a", "b", "c", "d", "e", "f"] {
+            let (_, keep) = resolved(&memory, json!({"input": "Hello."}));
+            memory.keep(keep.unwrap(), &response(id, "Hello."));
+        }
+        let kept = memory.kept();
+        assert!(kept.bytes <= 400 && kept.responses.len() == kept.order.len() && kept.items.len() == kept.order.len());
+        drop(kept);
+        assert!(memory.resolve(&mut json!({"input": "?", "previous_response_id": "f"})).is_ok());
+        let error = memory.resolve(&mut json!({"input": "?", "previous_response_id": "a"})).unwrap_err();
+        assert_eq!(
+            (error.status(), error.param(), error.code()),
+            (400, Some("previous_response_id"), Some("previous_response_not_found"))
+        );
+        let error = memory.resolve(&mut json!({"input": [{"type": "item_reference", "id": "msg_a"}]})).unwrap_err();
+        assert_eq!((error.param(), error.code()), (Some("input[0]"), Some("item_not_found")));
+    }
+
+    #[test]
+    fn without_room_nothing_is_kept() {
+        let memory = Memory::new(0);
+        let request = json!({"input": "?", "previous_response_id": "a"});
+        let (same, keep) = resolved(&memory, request.clone());
+        assert!(same == request && keep.is_none());
+    }
+}

@@ -1,0 +1,10 @@
+//! OpenAI's Responses API: reads requests, and writes responses, whole and as events.
+
+mod custom;
+mod input;
+mod request;
+mod writer;
+
+pub use custom::{CalledTools, ToolKind};
+pub use request::ResponsesRequest;
+pub use writer::{ResponseEvent, ResponseWriter};

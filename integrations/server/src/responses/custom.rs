@@ -1,0 +1,118 @@
+//! The tools of a request that are no plain functions: custom tools, whose input is a text, and the functions of a namespace. The
+//! model sees a function in the place of each.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use unjinja_runtime::Tools;
+
+use crate::error::ApiError;
+use crate::request::read_tools;
+use crate::request_value::RequestValue;
+
+/// The argument that holds the input of a custom tool.
+const INPUT: &str = "input";
+
+/// How a client knows a tool that the model sees as a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolKind {
+    /// A custom tool: its input is a text.
+    Custom,
+    /// A function of a namespace.
+    InNamespace {
+        /// The name of the namespace.
+        namespace: String,
+        /// The name of the function in it.
+        name: String,
+    },
+}
+
+/// How clients know the tools of a request, by the names that the model sees. Plain functions are not in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CalledTools(BTreeMap<String, ToolKind>);
+
+impl CalledTools {
+    /// How clients know the tool of this name; `None` for a plain function.
+    pub fn get(&self, name: &str) -> Option<&ToolKind> {
+        self.0.get(name)
+    }
+}
+
+/// The tools of a request.
+#[derive(Debug, Default)]
+pub(super) struct Offered {
+    pub tools: Tools,
+    pub called: CalledTools,
+    /// The types of tools that OpenAI runs. The model is not told of them.
+    pub ignored: Vec<String>,
+}
+
+/// Reads the tools.
+pub(super) fn offered(root: &RequestValue<'_>) -> Result<Offered, ApiError> {
+    let (mut list, mut called, mut ignored) = (Vec::new(), CalledTools::default(), Vec::new());
+    let Some(place) = root.get("tools") else { return Ok(Offered::default()) };
+    for tool in place.list()? {
+        tool.object()?;
+        match tool.need("type", "the type of the tool")?.text()? {
+            "function" => list.push(tool.value.clone()),
+            "custom" => {
+                let name = tool.need("name", "the tool's name")?.text()?;
+                called.0.insert(name.to_owned(), ToolKind::Custom);
+                list.push(custom(&tool, name)?);
+            }
+            "namespace" => {
+                let namespace = tool.need("name", "the name of the namespace")?.text()?;
+                for inner in tool.get_list("tools")? {
+                    let name = inner.need("name", "the function's name")?.text()?;
+                    let shown = in_namespace(namespace, name);
+                    let kind = ToolKind::InNamespace { namespace: namespace.to_owned(), name: name.to_owned() };
+                    let mut function = inner.object()?.clone();
+                    function.insert("name".to_owned(), shown.as_str().into());
+                    called.0.insert(shown, kind);
+                    list.push(Value::Object(function));
+                }
+            }
+            other => ignored.push(other.to_owned()),
+        }
+    }
+    Ok(Offered { tools: read_tools(&Value::Array(list))?, called, ignored })
+}
+
+/// The name by which the model knows a function of a namespace.
+pub(super) fn in_namespace(namespace: &str, name: &str) -> String {
+    let joint = if namespace.ends_with("__") { "" } else { "__" };
+    format!("{namespace}{joint}{name}")
+}
+
+/// A custom tool as a function with one text.
+fn custom(tool: &RequestValue<'_>, name: &str) -> Result<Value, ApiError> {
+    let mut says = tool.get_text("description")?.unwrap_or_default().to_owned();
+    let format = tool.get("format");
+    let definition = match &format {
+        Some(format) => format.get_text("definition")?,
+        None => None,
+    };
+    if let Some(definition) = definition {
+        let syntax = format.as_ref().map_or(Ok(None), |format| format.get_text("syntax"))?.unwrap_or("given");
+        says.push_str(&format!("\n\nThe input has to follow this {syntax} grammar:\n{definition}"));
+    }
+    let input = json!({"type": "string", "description": "The input of the tool, as it is."});
+    let parameters = json!({"type": "object", "properties": {INPUT: input}, "required": [INPUT]});
+    let function = json!({"name": name, "description": says.trim(), "parameters": parameters});
+    Ok(json!({"type": "function", "function": function}))
+}
+
+/// The input of a custom tool in the arguments that the model wrote. If they are something else than the one text, all of them.
+pub(super) fn input_of(arguments: &str) -> String {
+    let read: Option<Map<String, Value>> = serde_json::from_str(arguments).ok();
+    match read.as_ref().and_then(|read| read.get(INPUT)).and_then(Value::as_str) {
+        Some(text) => text.to_owned(),
+        None => arguments.to_owned(),
+    }
+}
+
+/// Arguments that hold the input of a custom tool.
+pub(super) fn arguments_of(input: &str) -> Map<String, Value> {
+    Map::from_iter([(INPUT.to_owned(), input.into())])
+}

@@ -1,0 +1,159 @@
+//! Reads the items of a request: a conversation, in which one turn of the model may be many items.
+
+use serde_json::Value;
+use unjinja_runtime::ToolCall;
+
+use super::custom::{arguments_of, in_namespace};
+use crate::error::ApiError;
+use crate::media::{Replaced, stand_in};
+use crate::request::{ChatMessage, Role, arguments_text};
+use crate::request_value::RequestValue;
+
+/// What reasoning begins with that goes to a client as `encrypted_content` and comes back. It is the text itself: nobody has to be kept
+/// from reading it.
+pub(super) const OPEN_REASONING: &str = "unjinja:reasoning:";
+
+/// The messages of the conversation.
+pub(super) fn conversation(root: &RequestValue<'_>, replaced: &mut Replaced) -> Result<Vec<ChatMessage>, ApiError> {
+    let mut all = Vec::new();
+    if let Some(instructions) = root.get_text("instructions")? {
+        all.push(ChatMessage::new(Role::System, instructions));
+    }
+    let input = root.need("input", "the conversation")?;
+    if let Value::String(text) = input.value {
+        all.push(ChatMessage::new(Role::User, text));
+        return Ok(all);
+    }
+    let items = input.list().map_err(|_| input.expected("a string or a list of items"))?;
+    if items.is_empty() {
+        return Err(ApiError::invalid("input", "the list is empty", "send at least one item"));
+    }
+    for place in &items {
+        item(place, &mut all, replaced)?;
+    }
+    Ok(all)
+}
+
+/// Adds an item to the messages. The items of one turn of the model become one message.
+fn item(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, replaced: &mut Replaced) -> Result<(), ApiError> {
+    place.object()?;
+    let kind_place = place.get("type");
+    let kind = match &kind_place {
+        Some(kind) => kind.text()?,
+        None => "message",
+    };
+    match kind {
+        "message" => message(place, all, replaced)?,
+        "reasoning" => turn(all).reasoning.push_str(&reasoning(place)?),
+        "function_call" => {
+            let arguments = match place.get_text("arguments")?.unwrap_or_default() {
+                text if text.trim().is_empty() => "{}",
+                text => text,
+            };
+            let name = place.need("name", "the function's name")?.text()?;
+            let name = match place.get_text("namespace")? {
+                Some(namespace) => in_namespace(namespace, name),
+                None => name.to_owned(),
+            };
+            call(place, ToolCall::new(name, arguments), all)?;
+        }
+        "custom_tool_call" => {
+            let name = place.need("name", "the tool's name")?.text()?;
+            let input = place.need("input", "the tool's input")?.text()?;
+            call(place, ToolCall::new(name, arguments_text(&arguments_of(input))), all)?;
+        }
+        "function_call_output" | "custom_tool_call_output" => {
+            let output = place.need("output", "the result of the call")?;
+            let mut message = ChatMessage::new(Role::Tool, text(&output, Role::Tool, replaced)?);
+            message.tool_call_id = Some(place.need("call_id", "the id of the call")?.text()?.to_owned());
+            all.push(message);
+        }
+        "item_reference" => {
+            let next = "send the item itself";
+            return Err(place.unsupported("a reference to an item that is not kept here is", next));
+        }
+        _ => {
+            let known =
+                "message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output";
+            return Err(kind_place.map_or_else(|| place.expected("an item"), |kind| kind.unknown(known)));
+        }
+    }
+    Ok(())
+}
+
+/// The model's message to which an item belongs: the last one, or a new one.
+fn turn(all: &mut Vec<ChatMessage>) -> &mut ChatMessage {
+    if all.last().is_none_or(|message| message.role != Role::Assistant) {
+        all.push(ChatMessage { role: Role::Assistant, ..ChatMessage::default() });
+    }
+    let last = all.len() - 1;
+    &mut all[last]
+}
+
+fn call(place: &RequestValue<'_>, mut call: ToolCall, all: &mut Vec<ChatMessage>) -> Result<(), ApiError> {
+    call.id = Some(place.need("call_id", "the id of the call")?.text()?.to_owned());
+    turn(all).tool_calls.push(call);
+    Ok(())
+}
+
+fn message(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, replaced: &mut Replaced) -> Result<(), ApiError> {
+    let role_place = place.need("role", "the role of the message")?;
+    let role = match role_place.text()? {
+        "system" | "developer" => Role::System,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        _ => return Err(role_place.unknown("user, assistant, system, developer")),
+    };
+    let content = place.need("content", "a string or a list of parts")?;
+    let text = text(&content, role, replaced)?;
+    match role {
+        Role::Assistant => turn(all).content.get_or_insert_default().push_str(&text),
+        _ => all.push(ChatMessage::new(role, text)),
+    }
+    Ok(())
+}
+
+/// A text, or the texts of parts. Those of an assistant are one text that was cut; those of others get lines of their own.
+fn text(place: &RequestValue<'_>, role: Role, replaced: &mut Replaced) -> Result<String, ApiError> {
+    let parts = match place.value {
+        Value::String(text) => return Ok(text.clone()),
+        Value::Array(_) => place.list()?,
+        _ => return Err(place.expected("a string or a list of parts")),
+    };
+    let texts: Vec<String> = parts.iter().map(|part| part_text(part, replaced)).collect::<Result<_, _>>()?;
+    Ok(texts.join(if role == Role::Assistant { "" } else { "\n" }))
+}
+
+/// The text of a part; a sentence for a part that is no text.
+fn part_text(part: &RequestValue<'_>, replaced: &mut Replaced) -> Result<String, ApiError> {
+    part.object()?;
+    let kind = part.need("type", "the type of the part")?;
+    let what = match kind.text()? {
+        "input_text" | "output_text" | "text" => {
+            return Ok(part.need("text", "the text of the part")?.text()?.to_owned());
+        }
+        "refusal" => return Ok(part.need("refusal", "the text of the refusal")?.text()?.to_owned()),
+        "input_image" | "computer_screenshot" => "An image",
+        "input_audio" => "A recording",
+        "input_file" => "A file",
+        _ => return Err(kind.unknown("input_text, output_text, refusal, input_image, input_file, input_audio")),
+    };
+    Ok(stand_in(part, what, replaced))
+}
+
+/// The text of an item of reasoning: as a client keeps it, or as it came back in `encrypted_content`.
+fn reasoning(place: &RequestValue<'_>) -> Result<String, ApiError> {
+    let own = place.get_text("encrypted_content")?.and_then(|text| text.strip_prefix(OPEN_REASONING));
+    if let Some(own) = own {
+        return Ok(own.to_owned());
+    }
+    for key in ["content", "summary"] {
+        let parts = place.get_list(key)?;
+        let texts: Vec<&str> =
+            parts.iter().map(|part| part.get_text("text")).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        if !texts.is_empty() {
+            return Ok(texts.concat());
+        }
+    }
+    Ok(String::new())
+}

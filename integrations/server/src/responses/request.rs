@@ -1,0 +1,232 @@
+//! Reads a request to responses.
+
+use serde::{Deserialize, Deserializer, de};
+use serde_json::{Map, Value, json};
+
+use super::custom::{CalledTools, offered};
+use super::input::conversation;
+use crate::error::ApiError;
+use crate::openai::{function_name, json_format, tool_word};
+use crate::prepare::Prepared;
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, template_variables};
+use crate::request_value::{RequestValue, parse};
+use unjinja_spec::FormatSpec;
+
+/// A request to responses.
+///
+/// - Custom tools and the functions of namespaces are offered to the model as functions; [`called`](Self::called) says which they are.
+///   Tools that OpenAI runs (`web_search`, `file_search`, …) are not offered; [`ignored_tools`](Self::ignored_tools) has their types.
+/// - A sentence stands in the place of images and files; [`Request::replaced`] names their places.
+/// - `previous_response_id` and items of the type `item_reference` need a memory, which the proxy has. Here they are refused by name,
+///   and so are `conversation`, `prompt`, `background`, `truncation: "auto"` and `top_logprobs`.
+/// - `metadata`, `user`, `prompt_cache_key` and other fields that concern OpenAI's service are ignored.
+///
+/// ```
+/// use unjinja_server::responses::ResponsesRequest;
+/// use unjinja_spec::FormatSpec;
+///
+/// let request = ResponsesRequest::from_json(br#"{
+///     "model": "m", "instructions": "Be brief.", "input": "Hi", "max_output_tokens": 10
+/// }"#)?;
+/// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+/// # let spec = FormatSpec::from_toml(&toml, "a.toml")?;
+/// let prepared = request.prepare(&spec)?;
+/// assert_eq!(prepared.context["messages"][1]["content"], "Hi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ResponsesRequest {
+    /// What the client asks for.
+    pub request: Request,
+    /// The tools that are no plain functions.
+    pub called: CalledTools,
+    /// The types of tools that only OpenAI runs. The model is not told of them.
+    pub ignored_tools: Vec<String>,
+    /// Fields of the request that the response repeats.
+    pub repeated: Map<String, Value>,
+    /// The client wants a summary of the reasoning. There is none, so it gets the reasoning itself in its place.
+    pub reasoning_as_summary: bool,
+    /// The client wants `encrypted_content`, to send the reasoning back with the next request.
+    pub carries_reasoning: bool,
+}
+
+/// Fields that concern OpenAI's service and no model.
+const IGNORED: [&str; 9] = [
+    "client_metadata",
+    "max_tool_calls",
+    "metadata",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "user",
+];
+
+/// Fields that are read below.
+const READ: [&str; 21] = [
+    "background",
+    "chat_template_kwargs",
+    "conversation",
+    "include",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "model",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "prompt",
+    "reasoning",
+    "stop",
+    "stream",
+    "stream_options",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "truncation",
+    "moderation",
+];
+
+/// Fields that a response repeats, with what it says if the request has none.
+const REPEATED: [(&str, &str); 15] = [
+    ("background", "false"),
+    ("instructions", "null"),
+    ("max_output_tokens", "null"),
+    ("max_tool_calls", "null"),
+    ("metadata", "{}"),
+    ("parallel_tool_calls", "true"),
+    ("previous_response_id", "null"),
+    ("prompt_cache_key", "null"),
+    ("reasoning", "{\"effort\": null, \"summary\": null}"),
+    ("temperature", "null"),
+    ("text", "{\"format\": {\"type\": \"text\"}}"),
+    ("tool_choice", "\"auto\""),
+    ("tools", "[]"),
+    ("top_p", "null"),
+    ("truncation", "\"disabled\""),
+];
+
+impl ResponsesRequest {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// Status 400 if the body is not JSON, a field has another type than it must have, or a field is not supported. The error
+    /// names the field.
+    pub fn from_json(body: &[u8]) -> Result<Self, ApiError> {
+        Self::from_value(&parse(body)?)
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// As [`from_json`](Self::from_json).
+    pub fn from_value(value: &Value) -> Result<Self, ApiError> {
+        let root = RequestValue::root(value);
+        let fields = root.object()?;
+        refuse(&root)?;
+        let mut replaced = Vec::new();
+        let messages = conversation(&root, &mut replaced)?;
+        let offered = offered(&root)?;
+        let reasoning = root.get("reasoning");
+        let of_reasoning = |key: &str| reasoning.as_ref().map_or(Ok(None), |place| place.get_text(key));
+        let settings = fields.iter().filter(|(key, value)| {
+            !READ.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()) && !value.is_null()
+        });
+        let request = Request {
+            model: root.get_text("model")?.unwrap_or_default().to_owned(),
+            messages,
+            tool_choice: tool_choice(&root)?,
+            tools: offered.tools,
+            parallel_tool_calls: root.get_bool("parallel_tool_calls")?,
+            response_format: response_format(&root)?,
+            thinking: None,
+            reasoning_effort: of_reasoning("effort")?.map(str::to_owned),
+            template_variables: template_variables(&root)?,
+            sampling: Sampling {
+                max_tokens: root.get_count("max_output_tokens", 1)?,
+                stop: crate::openai::stop(&root)?,
+                settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            },
+            stream: root.get_bool("stream")?.unwrap_or(false),
+            replaced,
+        };
+        let wanted = root.get_list("include")?;
+        let repeated = REPEATED.into_iter().map(|(key, absent)| {
+            let given = fields.get(key).filter(|value| !value.is_null()).cloned();
+            (key.to_owned(), given.unwrap_or_else(|| serde_json::from_str(absent).unwrap_or_default()))
+        });
+        Ok(Self {
+            request,
+            called: offered.called,
+            ignored_tools: offered.ignored,
+            repeated: repeated.collect(),
+            reasoning_as_summary: of_reasoning("summary")?.or(of_reasoning("generate_summary")?).is_some(),
+            carries_reasoning: wanted.iter().any(|place| place.value == "reasoning.encrypted_content"),
+        })
+    }
+
+    /// What rendering, parsing and sampling need for this request.
+    ///
+    /// # Errors
+    /// As [`Request::prepare`].
+    pub fn prepare(&self, spec: &FormatSpec) -> Result<Prepared, ApiError> {
+        self.request.prepare(spec)
+    }
+}
+
+impl<'de> Deserialize<'de> for ResponsesRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_value(&Value::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// Refuses what is not supported.
+fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
+    for (key, what, next) in [
+        ("previous_response_id", "a response that is not kept here is", "send the whole conversation in `input`"),
+        ("conversation", "conversations that the server keeps are", "send the whole conversation in `input`"),
+        ("prompt", "prompts that the server keeps are", "send `instructions` and `input`"),
+    ] {
+        if let Some(place) = root.get(key) {
+            return Err(place.unsupported(what, next));
+        }
+    }
+    if let Some(place) = root.get("background").filter(|place| place.value == &json!(true)) {
+        return Err(place.unsupported("a response that is made later is", "leave it out"));
+    }
+    if let Some(place) = root.get("truncation").filter(|place| place.value != "disabled") {
+        return Err(place.unsupported("a conversation that the server shortens is", "leave it out"));
+    }
+    if let Some(place) = root.get("top_logprobs").filter(|place| place.value != &json!(0)) {
+        return Err(place.unsupported("this is", "leave it out"));
+    }
+    match root.get_list("include")?.into_iter().find(|place| place.value == "message.output_text.logprobs") {
+        Some(place) => Err(place.unsupported("this is", "leave it out")),
+        None => Ok(()),
+    }
+}
+
+fn tool_choice(root: &RequestValue<'_>) -> Result<ToolChoice, ApiError> {
+    let Some(place) = root.get("tool_choice") else { return Ok(ToolChoice::Auto) };
+    if let Some(word) = tool_word(&place) {
+        return word;
+    }
+    place.object()?;
+    let kind = place.need("type", "\"function\", \"custom\" or \"allowed_tools\"")?;
+    match kind.text()? {
+        "function" | "custom" => Ok(ToolChoice::Named(function_name(&place)?)),
+        "allowed_tools" => crate::openai::allowed_tools(&place),
+        _ => Err(kind.unsupported("a tool that OpenAI runs is", "choose a function")),
+    }
+}
+
+/// `text.format`.
+fn response_format(root: &RequestValue<'_>) -> Result<ResponseFormat, ApiError> {
+    let Some(text) = root.get("text") else { return Ok(ResponseFormat::Text) };
+    text.object()?;
+    let Some(place) = text.get("format") else { return Ok(ResponseFormat::Text) };
+    // The schema is next to the type here.
+    json_format(&place, &place)
+}

@@ -1,0 +1,158 @@
+//! OpenAI's Responses API at the proxy: custom tools, what later requests name, and events that end in an error.
+
+use serde_json::{Value, json};
+
+use super::setup::{CALL, Failure, Running, events};
+
+const RESPONSES: &str = "/v1/responses";
+
+fn request(more: Value) -> Value {
+    let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let tool = json!({"type": "function", "name": "get_weather", "parameters": parameters});
+    let mut body = json!({"model": "qwen3", "input": "Rain in Zürich?", "tools": [tool]});
+    for (key, value) in more.as_object().into_iter().flatten() {
+        body[key] = value.clone();
+    }
+    body
+}
+
+/// The types of the items of a response.
+fn kinds(response: &Value) -> Vec<&str> {
+    response["output"].as_array().into_iter().flatten().filter_map(|item| item["type"].as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_has_reasoning_text_and_calls_as_items() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let (status, response) = proxy.json(RESPONSES, &request(json!({"instructions": "Be brief."}))).await?;
+    assert_eq!((status, kinds(&response)), (200, vec!["reasoning", "message", "function_call"]), "{response}");
+    let output = &response["output"];
+    assert_eq!(output[0]["content"][0], json!({"type": "reasoning_text", "text": "Hm, é."}));
+    assert_eq!(output[1]["content"][0]["text"], "Let me look.");
+    assert_eq!(output[2]["arguments"], r#"{"city": "Zürich"}"#);
+    assert_eq!((&response["status"], &response["instructions"]), (&json!("completed"), &json!("Be brief.")));
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(prompt.find("Be brief.") < prompt.find("Rain in Zürich?"), "{prompt}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_wants_a_summary_gets_the_reasoning_and_sends_it_back() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let asks = json!({"reasoning": {"summary": "auto"}, "include": ["reasoning.encrypted_content"], "store": false});
+    let (_, response) = proxy.json(RESPONSES, &request(asks)).await?;
+    let reasoning = &response["output"][0];
+    assert_eq!(reasoning["summary"], json!([{"type": "summary_text", "text": "Hm, é."}]));
+    // A client keeps no more of it than this.
+    let mut input = vec![json!({"role": "user", "content": "Rain in Zürich?"})];
+    input.push(json!({"type": "reasoning", "summary": [], "encrypted_content": reasoning["encrypted_content"]}));
+    input.extend(response["output"].as_array().ok_or("no output")?[1..].iter().cloned());
+    let call_id = &response["output"][2]["call_id"];
+    input.push(
+        json!({"type": "function_call_output", "call_id": call_id, "output": [{"type": "input_text", "text": "Yes."}]}),
+    );
+    let (status, _) = proxy.json(RESPONSES, &request(json!({"input": input}))).await?;
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    // One turn of the model, and not three.
+    let turn = "<|im_start|>assistant\n<think>\nHm, é.\n</think>\n\nLet me look.\n<tool_call>";
+    assert_eq!((status, prompt.matches(turn).count()), (200, 1), "{prompt}");
+    assert!(prompt.contains("<tool_response>\nYes.\n</tool_response>"), "{prompt}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_custom_tool_gets_its_text() -> Result<(), Failure> {
+    let call =
+        "<tool_call>\n{\"name\": \"patch\", \"arguments\": {\"input\": \"*** Begin\\n+é\"}}\n</tool_call><|im_end|>";
+    let proxy = Running::simple(call, |_| {}).await?;
+    let format = json!({"type": "grammar", "syntax": "lark", "definition": "start: /.+/"});
+    let tools = json!([
+        {"type": "custom", "name": "patch", "description": "Changes files.", "format": format},
+        {"type": "web_search"},
+    ]);
+    let answer = proxy.post(RESPONSES, &request(json!({"tools": tools, "stream": true}))).await?;
+    assert_eq!(answer.headers()["x-unjinja-ignored-tools"], "web_search");
+    let text = answer.text().await?;
+    let events: Vec<Value> = events(&text).iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
+    let done = events.iter().find(|event| event["type"] == "response.custom_tool_call_input.done").ok_or("no input")?;
+    assert_eq!(done["input"], "*** Begin\n+é");
+    let response = &events.last().ok_or("no event")?["response"];
+    assert_eq!((kinds(response), &response["output"][0]["input"]), (vec!["custom_tool_call"], &done["input"]));
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(prompt.contains("start: /.+/") && !prompt.contains("web_search"), "{prompt}");
+    // The call goes back as the model wrote it.
+    let mut item = response["output"][0].clone();
+    item["status"].take();
+    let output = json!({"type": "custom_tool_call_output", "call_id": item["call_id"], "output": "Done."});
+    let input = json!([{"role": "user", "content": "Go."}, item, output]);
+    proxy.json(RESPONSES, &request(json!({"tools": tools, "input": input}))).await?;
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(prompt.contains(r#"{"name": "patch", "arguments": {"input": "*** Begin\n+é"}}"#), "{prompt}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_of_a_namespace_is_called_by_both_names() -> Result<(), Failure> {
+    let call = "<tool_call>\n{\"name\": \"files__read\", \"arguments\": {}}\n</tool_call><|im_end|>";
+    let proxy = Running::simple(call, |_| {}).await?;
+    let inner = json!([{"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}]);
+    let tools = json!([{"type": "namespace", "name": "files", "description": "Files.", "tools": inner}]);
+    let (_, response) = proxy.json(RESPONSES, &request(json!({"tools": tools}))).await?;
+    let call = &response["output"][0];
+    assert_eq!((&call["namespace"], &call["name"]), (&json!("files"), &json!("read")), "{response}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn later_requests_name_responses_and_items() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let (_, first) = proxy.json(RESPONSES, &request(json!({}))).await?;
+    assert_eq!(first["store"], true);
+    let output = json!([{"type": "function_call_output", "call_id": first["output"][2]["call_id"], "output": "Yes."}]);
+    let asks = json!({"previous_response_id": first["id"], "input": output});
+    let (status, second) = proxy.json(RESPONSES, &request(asks)).await?;
+    assert_eq!((status, &second["previous_response_id"]), (200, &first["id"]), "{second}");
+    let named = proxy.replay.last()["prompt"].clone();
+    // The same conversation, with its items by name, and whole.
+    let user = json!({"role": "user", "content": "Rain in Zürich?"});
+    let items = first["output"].as_array().ok_or("no output")?;
+    let names = items.iter().map(|item| json!({"type": "item_reference", "id": item["id"]}));
+    for middle in [names.collect::<Vec<_>>(), items.clone()] {
+        let input: Vec<Value> = [vec![user.clone()], middle, output.as_array().cloned().unwrap_or_default()].concat();
+        let (status, _) = proxy.json(RESPONSES, &request(json!({"input": input, "store": false}))).await?;
+        assert_eq!((status, proxy.replay.last()["prompt"].clone()), (200, named.clone()));
+    }
+    let (status, error) = proxy.json(RESPONSES, &request(json!({"previous_response_id": "resp_gone"}))).await?;
+    assert_eq!((status, &error["error"]["code"]), (400, &json!("previous_response_not_found")), "{error}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_memory_names_are_refused() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| config.limits.responses = 0).await?;
+    let (_, first) = proxy.json(RESPONSES, &request(json!({}))).await?;
+    assert_eq!(first["store"], false);
+    let (status, error) = proxy.json(RESPONSES, &request(json!({"previous_response_id": first["id"]}))).await?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("previous_response_id")), "{error}");
+    let input = json!([{"type": "item_reference", "id": first["output"][0]["id"]}]);
+    let (status, error) = proxy.json(RESPONSES, &request(json!({"input": input}))).await?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("input[0]")), "{error}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_fails_says_so_in_its_last_events() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let text = proxy.post(RESPONSES, &request(json!({"stream": true, "fault": "error_event"}))).await?.text().await?;
+    let events: Vec<Value> = events(&text).iter().map(|data| serde_json::from_str(data)).collect::<Result<_, _>>()?;
+    let [.., error, last] = &events[..] else { return Err("too few events".into()) };
+    assert_eq!((&error["type"], &last["type"]), (&json!("error"), &json!("response.failed")));
+    assert!(last["response"]["error"]["message"].as_str().is_some_and(|text| text.contains("out of blocks")), "{last}");
+    let numbers: Vec<u64> = events.iter().filter_map(|event| event["sequence_number"].as_u64()).collect();
+    assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
+    // What fails is not kept.
+    let id = &events[0]["response"]["id"];
+    let (status, _) = proxy.json(RESPONSES, &request(json!({"previous_response_id": id}))).await?;
+    assert_eq!(status, 400);
+    Ok(())
+}
