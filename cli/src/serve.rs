@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, Status};
 use unjinja_server::http::{
-    Bos, Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, UpstreamApi,
-    UpstreamConfig, UpstreamFacts, discover,
+    Bos, Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, Unkept, UpstreamApi,
+    UpstreamConfig, UpstreamFacts, UpstreamServer, discover,
 };
 
 use crate::arguments::{CutArgs, Engine};
@@ -53,14 +53,21 @@ pub(crate) struct Arguments {
     /// The name of the model at the upstream; by default NAME, or else the name that the client sends.
     #[arg(long, value_name = "NAME")]
     upstream_model: Option<String>,
-    /// When to constrain the sampler: `promised` where a request demands a call, a certain tool, no call or JSON. The default is
-    /// `promised` for llama.cpp and `none` otherwise.
+    /// When to constrain the sampler: `promised` where a request demands a call, a certain tool, no call, JSON, or arguments that follow
+    /// their schema. The default is `promised` for llama.cpp, vLLM and SGLang, and `none` otherwise.
     #[arg(long, value_enum)]
     grammar: Option<Grammar>,
-    /// The engine with which the upstream constrains the sampler. For vLLM and SGLang it is mostly `xgrammar`; with `gbnf`, they
-    /// get only grammars that hold for the whole output.
-    #[arg(long, value_name = "ENGINE", value_enum, default_value = "gbnf")]
-    grammar_for: Engine,
+    /// The engine with which the upstream constrains the sampler. The default is `xgrammar` for vLLM and SGLang, and `gbnf` otherwise;
+    /// with that, only llama.cpp gets grammars that begin in the middle of an output.
+    #[arg(long, value_name = "ENGINE", value_enum)]
+    grammar_for: Option<Engine>,
+    /// What becomes of a request that promises what nobody makes the model keep: a call (`tool_choice`), JSON (`response_format`), or
+    /// arguments that follow their schema (`strict`).
+    #[arg(long, value_enum, default_value = "refuse")]
+    unkept_promises: UnkeptPromises,
+    /// Describe tools in the system message if the template does not print them. Otherwise such a request is refused.
+    #[arg(long)]
+    describe_tools: bool,
     /// Who begins prompts with BOS, the token that begins a text. With `auto` it is the template; or the upstream, if llama.cpp
     /// does so anyway, or the template came without its tokenizer, so that the text of the token is not known.
     #[arg(long, value_enum, default_value = "auto")]
@@ -110,6 +117,9 @@ struct LimitArgs {
     /// The most requests at the same time; further ones get status 429.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().concurrent, value_parser = positive::<usize>)]
     max_concurrent: usize,
+    /// How much of OpenAI's responses is kept for requests that name them (`previous_response_id`), in bytes; with 0, nothing.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().responses)]
+    keep_responses: usize,
     /// Seconds for a connection to the upstream.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = positive::<u64>)]
     connect_timeout: u64,
@@ -146,6 +156,15 @@ enum Grammar {
     None,
     Promised,
     Always,
+}
+
+/// What becomes of promises that nobody makes the model keep.
+#[derive(Clone, Copy, ValueEnum)]
+enum UnkeptPromises {
+    /// The request has status 400.
+    Refuse,
+    /// The model may keep them or not.
+    Accept,
 }
 
 /// Who begins prompts with BOS.
@@ -292,21 +311,29 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
         BosFrom::Template => Bos::Template,
         BosFrom::Upstream => Bos::Upstream,
     };
+    let takes_tags = matches!(facts.server, UpstreamServer::Vllm | UpstreamServer::Sglang);
     match arguments.grammar {
+        None if takes_tags => upstream.grammar = GrammarUse::WhenPromised,
         None => {}
         Some(Grammar::None) => upstream.grammar = GrammarUse::Never,
         Some(Grammar::Promised) => upstream.grammar = GrammarUse::WhenPromised,
         Some(Grammar::Always) => upstream.grammar = GrammarUse::Always,
     }
-    if facts.api == UpstreamApi::LlamaCpp && arguments.grammar_for == Engine::XGrammar {
+    let engine = arguments.grammar_for.unwrap_or(if takes_tags { Engine::XGrammar } else { Engine::Gbnf });
+    if facts.api == UpstreamApi::LlamaCpp && engine == Engine::XGrammar {
         let next = "use --grammar-for gbnf, or llguidance if it is built with that";
         return Err(Failure::Input(format!("llama.cpp takes no structural tags; {next}")));
     }
-    upstream.engine = arguments.grammar_for.into();
+    upstream.engine = engine.into();
     let mut config = Config::new(upstream);
     config.key = key(arguments.api_key_file.as_deref(), KEY)?;
     config.diagnostics = arguments.diagnostics;
     config.refuse_media = arguments.refuse_media;
+    config.describe_tools = arguments.describe_tools;
+    config.unkept = match arguments.unkept_promises {
+        UnkeptPromises::Refuse => Unkept::Refuse,
+        UnkeptPromises::Accept => Unkept::Accept,
+    };
     config.origins.clone_from(&arguments.cors);
     let local = arguments.listen.ip().is_loopback();
     if local || !arguments.allow_host.is_empty() {
@@ -316,7 +343,7 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
     config.cut_calls = arguments.cut.cut_calls();
     let limits = &arguments.limits;
     (config.limits.body, config.limits.tools) = (limits.max_body, limits.max_tools);
-    config.limits.concurrent = limits.max_concurrent;
+    (config.limits.concurrent, config.limits.responses) = (limits.max_concurrent, limits.keep_responses);
     let seconds = Duration::from_secs;
     config.timeouts = Timeouts {
         connect: seconds(limits.connect_timeout),

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use unjinja_dynamic::Status;
-use unjinja_server::http::{Config, GrammarUse, Models, UpstreamApi, UpstreamFacts};
+use unjinja_dynamic::{Status, Target};
+use unjinja_server::http::{Config, GrammarUse, Models, Unkept, UpstreamApi, UpstreamFacts, UpstreamServer};
 use unjinja_spec::ToolFormat;
 
 /// The most models of an upstream that are named.
@@ -11,7 +11,7 @@ const NAMED: usize = 5;
 
 /// A line about the upstream, one about each model, and what is promised.
 pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> String {
-    let mut page = format!("upstream: {}", protocol(facts.api));
+    let mut page = format!("upstream: {}", program(facts));
     for (number, model) in facts.models.iter().take(NAMED).enumerate() {
         let before = if number == 0 { "; serves" } else { "," };
         let _ = write!(page, "{before} {}", model.name);
@@ -32,24 +32,46 @@ pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> Str
             _ => "calls and answers are told apart",
         };
         let status = if status == Status::Supported { "supported" } else { "not fully supported" };
-        let _ = writeln!(page, "model {}: {status}; {calls}", served.name());
+        let tools = match (served.prints_tools(), served.can_describe_tools(), config.describe_tools) {
+            (true, ..) => "",
+            (false, true, true) => "; the template does not print tools: they are described in the system message",
+            (false, true, false) => {
+                "; the template does not print tools: requests with tools are refused without --describe-tools"
+            }
+            (false, false, _) => "; the template does not print tools: requests with tools are refused",
+        };
+        let _ = writeln!(page, "model {}: {status}; {calls}{tools}", served.name());
     }
     page.push_str("kept here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n");
-    page.push_str(match config.upstream.grammar {
-        GrammarUse::Never => {
-            "left to the model: a call that is demanded, and JSON as a response format; --grammar promised asks the upstream for them\n"
+    let rest = "a call that is demanded, JSON as a response format, and strict arguments";
+    let _ = match (config.upstream.grammar, config.unkept) {
+        (GrammarUse::WhenPromised | GrammarUse::Always, _) => {
+            writeln!(page, "kept by the upstream, which gets a grammar ({}): {rest}", engine(config.upstream.engine))
         }
-        GrammarUse::WhenPromised | GrammarUse::Always => {
-            "asked of the upstream, where one grammar can say it: a call that is demanded, and JSON as a response format\n"
+        (GrammarUse::Never, Unkept::Refuse) => {
+            writeln!(page, "refused with status 400: {rest}; --grammar promised asks the upstream for them")
         }
-    });
-    page.push_str("left to the model: strict arguments\n");
+        (GrammarUse::Never, Unkept::Accept) => {
+            writeln!(page, "left to the model: {rest}; --grammar promised asks the upstream for them")
+        }
+    };
     page
 }
 
-fn protocol(api: UpstreamApi) -> &'static str {
-    match api {
-        UpstreamApi::OpenAi => "OpenAI's completions (vLLM, SGLang, TGI and others)",
-        UpstreamApi::LlamaCpp => "llama.cpp",
+fn engine(target: Target) -> &'static str {
+    match target {
+        Target::XGrammar => "a structural tag for xgrammar",
+        Target::Llguidance => "Lark for llguidance",
+        _ => "GBNF",
+    }
+}
+
+fn program(facts: &UpstreamFacts) -> &'static str {
+    match (facts.server, facts.api) {
+        (UpstreamServer::Vllm, _) => "vLLM",
+        (UpstreamServer::Sglang, _) => "SGLang",
+        (UpstreamServer::Tgi, _) => "TGI",
+        (_, UpstreamApi::LlamaCpp) => "llama.cpp",
+        (_, UpstreamApi::OpenAi) => "OpenAI's completions",
     }
 }

@@ -1,12 +1,12 @@
 //! The proxy: answers requests of OpenAI's two APIs and of Anthropic's with a server that only completes text.
 //!
 //! # Files
-//! `config` is what an operator chooses; `models` finds the model of a request, and `tokens` the special
-//! tokens that its prompts lack. `router` has the endpoints and `answer` serves
+//! `config` is what an operator chooses; `models` finds the model of a request, `tokens` the special
+//! tokens that its prompts lack, and `tools` whether they have the tools. `router` has the endpoints and `answer` serves
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
 //! client's format. `discover` asks an upstream what it is. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
 //! `client`.
-//! `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
+//! `promises` makes the grammar, and refuses what nobody keeps. `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
 //! share.
 //!
 //! Nothing here logs a prompt, an answer or a key.
@@ -23,17 +23,21 @@ mod memory;
 mod metrics;
 mod models;
 mod origin;
+mod promises;
 mod reply;
 mod router;
 mod serve;
 mod state;
 mod tokens;
+mod tools;
 mod turn;
 mod upstream;
 
 pub use client::client_builder;
-pub use config::{Bos, Config, GrammarUse, Limits, Secret, Timeouts, UpstreamApi, UpstreamConfig, UpstreamUrlError};
-pub use discover::{UpstreamFacts, UpstreamModel, UpstreamTemplate, discover};
+pub use config::{
+    Bos, Config, GrammarUse, Limits, Secret, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamUrlError,
+};
+pub use discover::{UpstreamFacts, UpstreamModel, UpstreamServer, UpstreamTemplate, discover};
 pub use log::{Log, LogLine};
 pub use models::{ModelNameError, Models, ServedModel};
 pub use serve::{Proxy, SetupError};

@@ -26,14 +26,52 @@ pub struct Prepared {
     /// The options of a grammar.
     pub grammar: GrammarOptions,
     /// The request promises something that only a grammar can make a model keep: a call, a certain tool, no call at all, a single
-    /// call, or JSON. Without a grammar, the parser still delivers no call that the request does not allow.
+    /// call, JSON, or arguments that follow their schemas. Without a grammar, the parser still delivers no call that the request does not allow.
     pub constrained: bool,
+    /// The part of this that the parser cannot keep.
+    pub promises: Vec<Promise>,
+    /// The tools whose arguments have to follow their schemas.
+    pub strict_tools: Vec<String>,
+    /// The JSON of the answer has to follow its schema.
+    pub strict_format: bool,
     /// Makes the ids of the calls. Hand it to the writer of the response.
     pub call_ids: CallIds,
     /// How to sample.
     pub sampling: Sampling,
     /// Whether the response is to be streamed.
     pub stream: bool,
+}
+
+/// Something that a request promises and that only a grammar makes a model keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Promise {
+    /// A call, or a call of a certain tool.
+    Call,
+    /// JSON as the answer.
+    Json,
+    /// Arguments that follow the schemas of their tools.
+    Strict,
+}
+
+impl Promise {
+    /// The field of the request that asks for it.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Call => "tool_choice",
+            Self::Json => "response_format",
+            Self::Strict => "tools",
+        }
+    }
+
+    /// What is promised, for a sentence.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Call => "a call",
+            Self::Json => "an answer in JSON",
+            Self::Strict => "`strict`: arguments that follow their schema",
+        }
+    }
 }
 
 impl Prepared {
@@ -97,6 +135,15 @@ impl Request {
             ToolChoice::None => !self.tools.is_empty(),
             _ => true,
         };
+        let demands_call = match &self.tool_choice {
+            ToolChoice::Required | ToolChoice::Named(_) => true,
+            ToolChoice::Allowed { required, .. } => *required,
+            ToolChoice::Auto | ToolChoice::None => false,
+        };
+        let is_callable = |name: &&String| callable.get(name).is_some();
+        let strict_tools: Vec<String> = self.strict_tools.iter().filter(is_callable).cloned().collect();
+        let is_strict = !strict_tools.is_empty();
+        let promises = [(Promise::Call, demands_call), (Promise::Json, json), (Promise::Strict, is_strict)];
         let context = context(self, spec, thinking);
         Ok(Prepared {
             model: self.model.clone(),
@@ -106,7 +153,10 @@ impl Request {
             callable,
             options,
             grammar,
-            constrained: choice || json,
+            constrained: choice || json || is_strict,
+            promises: promises.into_iter().filter(|(_, is_made)| *is_made).map(|(promise, _)| promise).collect(),
+            strict_tools,
+            strict_format: self.strict_format,
             sampling: self.sampling.clone(),
             stream: self.stream,
         })

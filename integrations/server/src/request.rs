@@ -24,8 +24,12 @@ pub struct Request {
     pub tool_choice: ToolChoice,
     /// Whether more than one call may be made.
     pub parallel_tool_calls: Option<bool>,
+    /// The tools whose arguments have to follow their schemas: `strict`.
+    pub strict_tools: Vec<String>,
     /// What the answer must be.
     pub response_format: ResponseFormat,
+    /// Whether the answer has to follow its schema in all parts: `strict`.
+    pub strict_format: bool,
     /// Whether the model is to think; `None` leaves it to the template.
     pub thinking: Option<bool>,
     /// `reasoning_effort`, which some templates read.
@@ -189,6 +193,18 @@ pub(crate) fn read_tools(value: &Value) -> Result<Tools, ApiError> {
         }
         [] => ApiError::invalid("tools", error, "correct the list"),
     })
+}
+
+/// The names of the tools of a list that promise arguments which follow their schemas.
+pub(crate) fn strict_tools(root: &RequestValue<'_>) -> Result<Vec<String>, ApiError> {
+    let mut names = Vec::new();
+    for tool in root.get_list("tools")? {
+        let function = tool.get("function").unwrap_or(tool);
+        if function.get_bool("strict")? == Some(true) {
+            names.extend(function.get_text("name")?.map(str::to_owned));
+        }
+    }
+    Ok(names)
 }
 
 /// Arguments as JSON text with the white space that Python writes, and templates with it: models are used to it.

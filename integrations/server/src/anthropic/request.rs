@@ -9,7 +9,7 @@ use crate::error::ApiError;
 use crate::media::Replaced;
 use crate::prepare::Prepared;
 use crate::request::{
-    ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_tools, stop_texts,
+    ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_tools, stop_texts, strict_tools,
     template_variables,
 };
 use crate::request_value::{RequestValue, parse};
@@ -105,7 +105,10 @@ impl MessagesRequest {
             tools: tools(&root)?,
             tool_choice,
             parallel_tool_calls,
+            strict_tools: strict_tools(&root)?,
             response_format: response_format(&root)?,
+            // Anthropic's structured outputs follow their schema in any case.
+            strict_format: true,
             thinking: thinking(&root)?,
             reasoning_effort: effort.map(str::to_owned),
             template_variables: template_variables(&root)?,

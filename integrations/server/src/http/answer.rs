@@ -13,15 +13,14 @@ use bytes::Bytes;
 use futures_core::Stream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
-use unjinja_dynamic::ModelError;
 
-use super::config::GrammarUse;
-use super::config::UpstreamConfig;
+use super::config::Config;
 use super::fields;
 use super::guard::Guard;
 use super::log::LogLine;
 use super::metrics::add;
 use super::models::ServedModel;
+use super::promises::{Constraint, constrain, refused as not_rendered};
 use super::reply::{Api, Reply, ReplyOptions, Responses};
 use super::state::State;
 use super::turn::{Ended, TurnReader};
@@ -145,7 +144,7 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
     let Asked { served, prepared, include_usage, responses } = aside(state, move || read(&shared, api, &body)).await?;
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, served_model) = (state.clone(), served.clone());
-    let rendered = aside(state, move || render(prepared, &served_model, adds_bos, shared.upstream.config())).await?;
+    let rendered = aside(state, move || render(prepared, &served_model, adds_bos, &shared.config)).await?;
     let (prepared, mut ask) = rendered;
     let ignored = fields::keep(&mut ask.settings, &state.upstream.config().pass_fields);
     let stream = prepared.stream;
@@ -200,8 +199,8 @@ fn read(state: &State, api: Api, body: &[u8]) -> Result<Asked, ApiError> {
     let spec = served.model.spec();
     let (prepared, include_usage, responses) = match api {
         Api::OpenAi => {
-            let request = ChatRequest::from_value(&value)?;
-            only_text(state, &request.request)?;
+            let mut request = ChatRequest::from_value(&value)?;
+            adapt(state, &served, &mut request.request)?;
             (request.prepare(spec)?, request.include_usage, None)
         }
         Api::Responses => {
@@ -209,24 +208,27 @@ fn read(state: &State, api: Api, body: &[u8]) -> Result<Asked, ApiError> {
             let keep = state.memory.resolve(&mut value)?.map(|resolved| (state.memory.clone(), resolved));
             let mut request = ResponsesRequest::from_value(&value)?;
             request.repeated.insert("previous_response_id".to_owned(), previous);
-            only_text(state, &request.request)?;
+            adapt(state, &served, &mut request.request)?;
             (request.prepare(spec)?, true, Some(Responses { request, keep }))
         }
         Api::Anthropic => {
-            let request = MessagesRequest::from_value(&value)?;
-            only_text(state, &request.request)?;
+            let mut request = MessagesRequest::from_value(&value)?;
+            adapt(state, &served, &mut request.request)?;
             (request.prepare(spec)?, true, None)
         }
     };
     Ok(Asked { served, prepared, include_usage, responses })
 }
 
-/// Refuses what is no text, if the operator wants that.
-fn only_text(state: &State, request: &Request) -> Result<(), ApiError> {
-    match request.replaced.first().filter(|_| state.config.refuse_media) {
-        Some(place) => Err(ApiError::unsupported(place, "only text can be read here", "send text only")),
-        None => Ok(()),
+/// Does with a request what the operator wants: refuses what is no text, and describes tools.
+fn adapt(state: &State, served: &ServedModel, request: &mut Request) -> Result<(), ApiError> {
+    if let Some(place) = request.replaced.first().filter(|_| state.config.refuse_media) {
+        return Err(ApiError::unsupported(place, "only text can be read here", "send text only"));
     }
+    if state.config.describe_tools {
+        served.tools.describe(request);
+    }
+    Ok(())
 }
 
 /// Renders the prompt, and makes what the upstream is asked.
@@ -234,32 +236,19 @@ fn render(
     mut prepared: Prepared,
     served: &ServedModel,
     adds_bos: bool,
-    upstream: &UpstreamConfig,
+    config: &Config,
 ) -> Result<(Prepared, Ask), ApiError> {
-    let (grammar, engine) = (upstream.grammar, upstream.engine);
-    let refused = |error: ModelError| match error {
-        // The template's own words: it refuses the conversation, or cannot render it.
-        ModelError::Render(error) => ApiError::new(400, format!("messages: the template refuses this: {error}")),
-        error => ApiError::new(500, error.to_string()),
-    };
+    let upstream = &config.upstream;
     // Requests to a single model may leave its name out.
     if prepared.model.is_empty() {
         prepared.model = served.name().to_owned();
     }
-    let (prepared, prompt, adds_bos) = served.tokens.prompt(&served.model, prepared, adds_bos).map_err(refused)?;
-    let wanted = match grammar {
-        GrammarUse::Never => false,
-        GrammarUse::WhenPromised => prepared.constrained,
-        GrammarUse::Always => prepared.constrained || !prepared.tools.is_empty(),
-    };
-    let grammar = match wanted {
-        false => None,
-        true => {
-            let options = prepared.grammar.clone().target(engine);
-            let made = served.model.grammar(&prepared.callable, &options);
-            Some(made.map_err(|error| ApiError::invalid("", error, "change the tools or the response format"))?)
-        }
-    };
+    let (prepared, prompt, adds_bos) = served.tokens.prompt(&served.model, prepared, adds_bos).map_err(not_rendered)?;
+    served.tools.check(&prepared, &prompt)?;
+    let Constraint { grammar, unchecked } = constrain(&prepared, served, upstream, config.unkept)?;
+    if !unchecked.is_empty() {
+        config.log.write(LogLine::Unchecked { model: served.name().to_owned(), keywords: unchecked });
+    }
     let mut stops = prepared.sampling.stop.clone();
     let of_grammar = grammar.as_ref().map(|grammar| grammar.stops.as_slice()).unwrap_or_default();
     for stop in served.stops.iter().chain(of_grammar) {
@@ -270,7 +259,7 @@ fn render(
     let any_name = served.upstream_name().is_none();
     let model = served.upstream_name().unwrap_or(&prepared.model).to_owned();
     let (max_tokens, settings) = (prepared.sampling.max_tokens, prepared.sampling.settings.clone());
-    let preserved = served.preserved.clone();
+    let (preserved, engine) = (served.preserved.clone(), upstream.engine);
     let ask = Ask { model, any_name, prompt, adds_bos, stops, max_tokens, settings, grammar, engine, preserved };
     Ok((prepared, ask))
 }

@@ -31,6 +31,10 @@ pub struct Config {
     pub refuse_media: bool,
     /// What becomes of calls that the model does not close.
     pub cut_calls: CutCalls,
+    /// Whether tools that a template does not print are described in the system message. Otherwise such a request is refused.
+    pub describe_tools: bool,
+    /// What becomes of requests that promise what nobody makes the model keep.
+    pub unkept: Unkept,
     /// Takes the lines of the log.
     pub log: Log,
 }
@@ -49,6 +53,8 @@ impl Config {
             diagnostics: false,
             refuse_media: false,
             cut_calls: CutCalls::Keep,
+            describe_tools: false,
+            unkept: Unkept::default(),
             log: Log::none(),
         }
     }
@@ -172,6 +178,17 @@ pub enum GrammarUse {
     WhenPromised,
     /// For every request with tools or a response format.
     Always,
+}
+
+/// What becomes of a request that promises what nobody makes the model keep: a call, JSON, or arguments that follow their schema,
+/// without a grammar that makes it so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unkept {
+    /// It is refused, with status 400.
+    #[default]
+    Refuse,
+    /// It is accepted. The model may not keep the promise.
+    Accept,
 }
 
 /// Limits on requests.

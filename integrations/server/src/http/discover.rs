@@ -19,10 +19,29 @@ const LONGEST: usize = 4 << 20;
 pub struct UpstreamFacts {
     /// Its protocol.
     pub api: UpstreamApi,
+    /// The program that it is.
+    pub server: UpstreamServer,
     /// The models that it serves.
     pub models: Vec<UpstreamModel>,
     /// The template that it has loaded, if it shows it. llama.cpp does.
     pub template: Option<UpstreamTemplate>,
+}
+
+/// The program that an upstream is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UpstreamServer {
+    /// None of those below.
+    #[default]
+    Other,
+    /// vLLM.
+    Vllm,
+    /// SGLang.
+    Sglang,
+    /// Text Generation Inference.
+    Tgi,
+    /// The server of llama.cpp.
+    LlamaCpp,
 }
 
 /// A model of an upstream.
@@ -58,16 +77,37 @@ pub async fn discover(config: &UpstreamConfig, limit: Duration) -> Result<Upstre
     let ask = Questions { client: &client, base: config.base(), key: config.key.as_ref(), limit };
     // vLLM and others answer this with an error.
     let props = ask.get("/props").await?.filter(|props| props.get("default_generation_settings").is_some());
-    let models = ask.get("/v1/models").await?.map(|list| models(&list)).unwrap_or_default();
+    let list = ask.get("/v1/models").await?.unwrap_or_default();
+    let mut models = models(&list);
     let Some(props) = props else {
-        return Ok(UpstreamFacts { api: UpstreamApi::OpenAi, models, template: None });
+        let mut server = owner(&list);
+        if server == UpstreamServer::Other
+            && let Some(info) = ask.get("/info").await?
+            && let (Some(id), Some(context)) = (info["model_id"].as_str(), info["max_total_tokens"].as_u64())
+        {
+            server = UpstreamServer::Tgi;
+            if models.is_empty() {
+                models.push(UpstreamModel { name: id.to_owned(), ..UpstreamModel::default() });
+            }
+            models.iter_mut().for_each(|model| model.context = model.context.or(Some(context)));
+        }
+        return Ok(UpstreamFacts { api: UpstreamApi::OpenAi, server, models, template: None });
     };
     let context = props["default_generation_settings"]["n_ctx"].as_u64();
     let models = models.into_iter().map(|model| UpstreamModel { context, ..model }).collect();
     let word = |key: &str| props[key].as_str().map(str::to_owned);
     let text = word("chat_template").filter(|text| !text.is_empty());
     let template = text.map(|text| UpstreamTemplate { text, bos: word("bos_token"), eos: word("eos_token") });
-    Ok(UpstreamFacts { api: UpstreamApi::LlamaCpp, models, template })
+    Ok(UpstreamFacts { api: UpstreamApi::LlamaCpp, server: UpstreamServer::LlamaCpp, models, template })
+}
+
+/// The program that says of itself that it owns the models.
+fn owner(list: &Value) -> UpstreamServer {
+    match list["data"][0]["owned_by"].as_str() {
+        Some("vllm") => UpstreamServer::Vllm,
+        Some("sglang") => UpstreamServer::Sglang,
+        _ => UpstreamServer::Other,
+    }
 }
 
 /// How long the upstream's list of models is believed: it may be started anew with others.
@@ -163,5 +203,7 @@ mod tests {
             [("qwen3", Some("/models/qwen3"), Some(4096)), ("lora", Some("/lora"), None), ("tgi", None, None)]
         );
         assert!(models(&json!({"error": "no"})).is_empty());
+        assert_eq!(owner(&list), UpstreamServer::Other);
+        assert_eq!(owner(&json!({"data": [{"id": "m", "owned_by": "vllm"}]})), UpstreamServer::Vllm);
     }
 }

@@ -55,6 +55,13 @@ pub enum LogLine {
         /// The kind: `malformed_arguments`, `stripped_tokens`, …
         kind: String,
     },
+    /// A schema has keywords that the grammar does not check.
+    Unchecked {
+        /// The name of the model.
+        model: String,
+        /// The keywords: `multipleOf`, …
+        keywords: Vec<String>,
+    },
     /// Anything else.
     Note(String),
 }
@@ -72,6 +79,9 @@ impl fmt::Display for LogLine {
                  them"
             ),
             Self::Diagnostic { model, kind } => write!(f, "{model}: {kind}"),
+            Self::Unchecked { model, keywords } => {
+                write!(f, "{model}: the grammar does not check these keywords of schemas: {}", keywords.join(", "))
+            }
             Self::Note(text) => f.write_str(text),
         }
     }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use unjinja_dynamic::{GrammarOptions, Model, ModelError};
 
 use super::tokens::{Tokens, missing};
+use super::tools::ToolUse;
 use crate::error::ApiError;
 use unjinja_spec::{CallIds, FormatSpec};
 
@@ -19,6 +20,7 @@ pub struct ServedModel {
     /// Texts that end a turn.
     pub(crate) stops: Vec<String>,
     pub(crate) tokens: Tokens,
+    pub(crate) tools: ToolUse,
     /// Why the template renders no small conversation.
     refusal: Option<String>,
     /// Special tokens that the upstream has to keep.
@@ -60,7 +62,8 @@ impl ServedModel {
             }
         }
         let stops = grammar.stops;
-        Ok(Self { name, upstream: None, model, stops, tokens, refusal, preserved })
+        let tools = ToolUse::of(&model, &tokens, &stops);
+        Ok(Self { name, upstream: None, model, stops, tokens, tools, refusal, preserved })
     }
 
     /// The name by which the upstream knows the model. Without this, it gets the name that the client sent.
@@ -85,6 +88,16 @@ impl ServedModel {
     /// to send.
     pub fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
+    }
+
+    /// Whether the template prints the tools of a request. If not, the model does not know of them.
+    pub fn prints_tools(&self) -> bool {
+        self.tools == ToolUse::Printed
+    }
+
+    /// Whether the tools of a request can be described in the system message: a call that the template writes is read back.
+    pub fn can_describe_tools(&self) -> bool {
+        matches!(&self.tools, ToolUse::Lost { example: Some(_) })
     }
 
     /// The model itself.

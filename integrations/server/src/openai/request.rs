@@ -8,7 +8,7 @@ use super::message::{Called, message};
 use crate::error::ApiError;
 use crate::prepare::Prepared;
 use crate::request::{
-    Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts, template_variables,
+    Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts, strict_tools, template_variables,
 };
 use crate::request_value::{RequestValue, parse};
 use unjinja_spec::FormatSpec;
@@ -117,7 +117,12 @@ impl ChatRequest {
             tools: tools(&root)?,
             tool_choice: tool_choice(&root)?,
             parallel_tool_calls: root.get_bool("parallel_tool_calls")?,
+            strict_tools: strict_tools(&root)?,
             response_format: response_format(&root)?,
+            strict_format: root
+                .get("response_format")
+                .and_then(|place| place.get("json_schema"))
+                .map_or(Ok(false), is_strict)?,
             thinking: None,
             reasoning_effort: reasoning_effort(&root)?,
             template_variables: template_variables(&root)?,
@@ -250,6 +255,11 @@ fn response_format(root: &RequestValue<'_>) -> Result<ResponseFormat, ApiError> 
         _ => place.clone(),
     };
     json_format(&place, &named)
+}
+
+/// Whether a schema has to be followed in all parts.
+pub(crate) fn is_strict(schema: RequestValue<'_>) -> Result<bool, ApiError> {
+    Ok(schema.get_bool("strict")?.unwrap_or(false))
 }
 
 /// What the answer must be: `place` has the type, and `named` the schema.

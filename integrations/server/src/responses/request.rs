@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use super::custom::{CalledTools, offered};
 use super::input::conversation;
 use crate::error::ApiError;
-use crate::openai::{function_name, json_format, tool_word};
+use crate::openai::{function_name, is_strict, json_format, tool_word};
 use crate::prepare::Prepared;
-use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, template_variables};
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, strict_tools, template_variables};
 use crate::request_value::{RequestValue, parse};
 use unjinja_spec::FormatSpec;
 
@@ -140,7 +140,9 @@ impl ResponsesRequest {
             tool_choice: tool_choice(&root)?,
             tools: offered.tools,
             parallel_tool_calls: root.get_bool("parallel_tool_calls")?,
+            strict_tools: strict_tools(&root)?,
             response_format: response_format(&root)?,
+            strict_format: root.get("text").and_then(|text| text.get("format")).map_or(Ok(false), is_strict)?,
             thinking: None,
             reasoning_effort: of_reasoning("effort")?.map(str::to_owned),
             template_variables: template_variables(&root)?,

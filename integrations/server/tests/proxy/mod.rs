@@ -5,6 +5,7 @@ mod clients;
 mod contact;
 mod faults;
 mod limits;
+mod promises;
 mod prompts;
 mod replay;
 mod responses;

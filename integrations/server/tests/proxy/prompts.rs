@@ -85,7 +85,7 @@ const WRITES_BOS: &str = "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>
     {% if add_generation_prompt %}<|assistant|>{% endif %}";
 
 /// The files of a model, of which the first is loaded.
-fn served(name: &str, files: &[(&str, &str)]) -> Result<ServedModel, Failure> {
+pub(super) fn served(name: &str, files: &[(&str, &str)]) -> Result<ServedModel, Failure> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bos").join(name);
     fs::create_dir_all(&folder)?;
     for (file, text) in files {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use unjinja_dynamic::{CutCalls, Target};
 use unjinja_server::anthropic::StreamEvent;
-use unjinja_server::http::{Config, GrammarUse, UpstreamApi};
+use unjinja_server::http::{Config, GrammarUse, Unkept, UpstreamApi};
 use unjinja_server::openai::ChatCompletionChunk;
 use unjinja_testkit::whole;
 
@@ -257,7 +257,7 @@ async fn the_grammar_is_written_for_the_engine_of_the_upstream() -> Result<(), F
 async fn no_call_is_delivered_that_the_request_rules_out() -> Result<(), Failure> {
     let call = |name: &str| format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {{}}}}\n</tool_call>\n");
     let output = ["<think>\nHm.\n</think>\n\nOne moment.\n", &call("now"), &call("later"), "<|im_end|>"].concat();
-    let proxy = Running::simple(&output, |_| {}).await?;
+    let proxy = Running::simple(&output, |config| config.unkept = Unkept::Accept).await?;
     let tools = ["now", "later"].map(|name| json!({"type": "function", "function": {"name": name}}));
     let named = |name: &str| json!({"type": "function", "function": {"name": name}});
     let allowed = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named("later")]}});

@@ -29,9 +29,7 @@ pub(super) fn body(ask: &Ask, model: &str, max_tokens: u64) -> Value {
     if !ask.stops.is_empty() {
         body.insert("stop".to_owned(), ask.stops.clone().into());
     }
-    // There is no field for a trigger, nor for text of the grammar that the prompt has.
-    let whole = ask.grammar.as_ref().filter(|grammar| !grammar.lazy && grammar.prefill.is_empty());
-    if let Some(grammar) = whole.filter(|grammar| !grammar.text.is_empty()) {
+    if let Some(grammar) = ask.grammar.as_ref().filter(|grammar| !grammar.text.is_empty()) {
         body.extend(constraint(ask.engine, &grammar.text));
     }
     Value::Object(body)

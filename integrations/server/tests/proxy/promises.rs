@@ -1,0 +1,127 @@
+//! What a request promises is kept, or the request is refused.
+
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use unjinja_dynamic::Target;
+use unjinja_server::http::{GrammarUse, Unkept, UpstreamApi};
+
+use super::prompts::served;
+use super::replay::Replay;
+use super::setup::{CALL, Failure, Running, chat};
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// A tool with strict arguments.
+fn strict(schema: Value) -> Value {
+    json!([{"type": "function", "function": {"name": "get_weather", "parameters": schema, "strict": true}}])
+}
+
+fn city() -> Value {
+    json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false})
+}
+
+/// Requests that promise what only a grammar makes a model keep, and the field that does it.
+fn promises() -> [(Value, &'static str); 6] {
+    let named = json!({"type": "function", "function": {"name": "get_weather"}});
+    let allowed = json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [named]}});
+    let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": city(), "strict": true}});
+    [
+        (json!({"tool_choice": "required"}), "tool_choice"),
+        (json!({"tool_choice": named}), "tool_choice"),
+        (json!({"tool_choice": allowed}), "tool_choice"),
+        (json!({"response_format": {"type": "json_object"}, "tools": []}), "response_format"),
+        (json!({"response_format": format, "tools": []}), "response_format"),
+        (json!({"tools": strict(city())}), "tools"),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_keeps_is_refused() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    for (more, field) in promises() {
+        let (status, error) = proxy.json(CHAT, &chat(more.clone())).await?;
+        assert_eq!((status, &error["error"]["param"]), (400, &json!(field)), "{more}: {error}");
+        assert!(error["error"]["message"].as_str().is_some_and(|text| text.contains("--grammar")), "{error}");
+    }
+    // These the parser keeps, and no promise is made by the last.
+    for more in [json!({"tool_choice": "none"}), json!({"parallel_tool_calls": false}), json!({})] {
+        assert_eq!(proxy.json(CHAT, &chat(more)).await?.0, 200);
+    }
+    let accepting = Running::simple(CALL, |config| config.unkept = Unkept::Accept).await?;
+    for (more, _) in promises() {
+        assert_eq!(accepting.json(CHAT, &chat(more)).await?.0, 200);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_upstream_gets_a_grammar_for_each_promise() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| {
+        (config.upstream.grammar, config.upstream.engine) = (GrammarUse::WhenPromised, Target::XGrammar);
+    })
+    .await?;
+    for (more, _) in promises() {
+        let (status, answer) = proxy.json(CHAT, &chat(more.clone())).await?;
+        assert_eq!(status, 200, "{more}: {answer}");
+        let asked = proxy.replay.last();
+        assert_eq!(asked["response_format"]["type"], "structural_tag", "{more}: {asked}");
+    }
+    // A keyword that the grammar does not check is no promise, unless the tool is strict.
+    let mut schema = city();
+    schema["properties"]["days"] = json!({"type": "integer", "multipleOf": 7});
+    let (status, error) = proxy.json(CHAT, &chat(json!({"tools": strict(schema.clone())}))).await?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("tools")), "{error}");
+    assert!(error["error"]["message"].as_str().is_some_and(|text| text.contains("`multipleOf`")), "{error}");
+    let mut tools = strict(schema);
+    tools[0]["function"]["strict"] = json!(false);
+    assert_eq!(proxy.json(CHAT, &chat(json!({"tools": tools, "tool_choice": "required"}))).await?.0, 200);
+    let log = proxy.log.lock().unwrap();
+    assert!(log.iter().any(|line| line.contains("does not check") && line.contains("multipleOf")), "{log:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grammar_that_begins_in_the_middle_is_not_left_out_without_a_word() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| config.upstream.grammar = GrammarUse::WhenPromised).await?;
+    let (status, error) = proxy.json(CHAT, &chat(json!({"tools": strict(city())}))).await?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("tools")), "{error}");
+    assert!(error["error"]["message"].as_str().is_some_and(|text| text.contains("begins in the middle")), "{error}");
+    Ok(())
+}
+
+/// A template that writes calls and prints no tools.
+const LOSES_TOOLS: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}{% for c in m.tool_calls or [] %}\
+<tool_call>\n{\"name\": {{ c.function.name | tojson }}, \"arguments\": {{ c.function.arguments | tojson }}}\n</tool_call>{% endfor %}\
+<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_that_the_template_does_not_print_are_refused_or_described() -> Result<(), Failure> {
+    for describes in [false, true] {
+        let model = served("own", &[("own.jinja", LOSES_TOOLS)])?;
+        assert!(!model.prints_tools() && model.can_describe_tools());
+        let outputs = [("own".to_owned(), vec!["Hello.<|im_end|>".to_owned()])].into();
+        let replay = Replay { outputs, asked: Some(Mutex::default()), ..Replay::default() };
+        let proxy =
+            Running::start(replay, vec![model], UpstreamApi::OpenAi, |config| config.describe_tools = describes)
+                .await?;
+        let (status, answer) = proxy.json(CHAT, &chat(json!({}))).await?;
+        if !describes {
+            assert_eq!((status, &answer["error"]["param"]), (400, &json!("tools")), "{answer}");
+            assert_eq!(proxy.json(CHAT, &chat(json!({"tools": []}))).await?.0, 200);
+            continue;
+        }
+        assert_eq!(status, 200, "{answer}");
+        let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+        let parts = [
+            "<|im_start|>system\n",
+            "\"name\":\"get_weather\"",
+            "<tool_call>\n{\"name\": \"FUNCTION_NAME\"",
+            "Rain in Zürich?",
+        ];
+        let places: Vec<_> = parts.iter().map(|part| prompt.find(part)).collect();
+        assert!(places.is_sorted() && places[0] == Some(0), "{places:?} {prompt}");
+        assert_eq!(prompt.matches("<|im_end|>").count(), 2, "{prompt}");
+    }
+    Ok(())
+}
