@@ -4,7 +4,7 @@
 //! `config` is what an operator chooses; `models` finds the model of a request, `tokens` the special
 //! tokens that its prompts lack, and `tools` whether they have the tools. `router` has the endpoints and `answer` serves
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
-//! client's format. `discover` asks an upstream what it is. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
+//! client's format. `pass_on` passes on what is about no chat. `discover` asks an upstream what it is. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
 //! `client`.
 //! `promises` makes the grammar, and refuses what nobody keeps. `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
 //! share.
@@ -23,6 +23,7 @@ mod memory;
 mod metrics;
 mod models;
 mod origin;
+mod pass_on;
 mod promises;
 mod reply;
 mod router;

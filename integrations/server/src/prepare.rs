@@ -7,8 +7,8 @@ use unjinja_spec::FormatSpec;
 
 use crate::context::context;
 use crate::error::ApiError;
-use crate::request::{Request, ResponseFormat, Sampling, ToolChoice};
-use unjinja_spec::CallIds;
+use crate::request::{ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};
+use unjinja_spec::{CallIds, SystemPlace};
 
 /// What rendering, parsing and sampling need for a request.
 #[derive(Debug, Clone)]
@@ -34,12 +34,49 @@ pub struct Prepared {
     pub strict_tools: Vec<String>,
     /// The JSON of the answer has to follow its schema.
     pub strict_format: bool,
+    /// System messages in the middle of the conversation. Not every template has a place for them.
+    pub late_system: LateSystem,
+    /// The beginning of the answer, which the model continues: the text of the last message.
+    pub prefill: Option<String>,
     /// Makes the ids of the calls. Hand it to the writer of the response.
     pub call_ids: CallIds,
     /// How to sample.
     pub sampling: Sampling,
     /// Whether the response is to be streamed.
     pub stream: bool,
+}
+
+/// System messages in the middle of a conversation: the texts of those after the first message of somebody else.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LateSystem(Vec<String>);
+
+impl LateSystem {
+    fn of(messages: &[ChatMessage]) -> Self {
+        let late = messages.iter().skip_while(|message| message.role == Role::System);
+        let system = late.filter(|message| message.role == Role::System);
+        let texts = system.filter_map(|message| message.content.as_deref()).map(str::trim);
+        Self(texts.filter(|text| !text.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// Where they are in a prompt: `kept` where they were, `first` with the first system message, or in a message of the `user`. `None`
+    /// if there are none.
+    ///
+    /// # Errors
+    /// If the text of one is not in the prompt: the template lost it.
+    pub fn place(&self, spec: &FormatSpec, prompt: &str) -> Result<Option<&'static str>, ApiError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        if self.0.iter().any(|text| !prompt.contains(text.as_str())) {
+            let cause = "the template loses a system message in the middle of the conversation";
+            return Err(ApiError::unsupported("messages", cause, "send it first, or in a message of the user"));
+        }
+        Ok(Some(match spec.messages.system {
+            SystemPlace::Anywhere => "kept",
+            SystemPlace::First => "first",
+            SystemPlace::Nowhere => "user",
+        }))
+    }
 }
 
 /// Something that a request promises and that only a grammar makes a model keep.
@@ -86,12 +123,30 @@ impl Prepared {
         spec: &FormatSpec,
         mut render: impl FnMut(&Value) -> Result<String, E>,
     ) -> Result<(Self, String), E> {
-        let prompt = render(&self.context)?;
         let mut without = self.context.clone();
         if let Value::Object(variables) = &mut without {
             variables.insert("add_generation_prompt".to_owned(), false.into());
         }
+        let Some(begun) = self.prefill.clone() else {
+            let prompt = render(&self.context)?;
+            let before = render(&without)?;
+            return Ok((self.prompt(spec.begun_by(&prompt, &before)), prompt));
+        };
+        // The turn as the template writes it, up to the end of the text that the model continues.
+        let whole = render(&without)?;
+        let last = |context: &mut Value| context.get_mut("messages").and_then(Value::as_array_mut).and_then(Vec::pop);
+        last(&mut without);
         let before = render(&without)?;
+        let at = whole.rfind(begun.trim_end()).map(|at| at + begun.trim_end().len());
+        let prompt = match at.filter(|at| *at >= before.len() && !begun.trim().is_empty()) {
+            Some(at) => whole[..at].to_owned(),
+            // A template that changes past answers.
+            None => {
+                let mut opened = self.context.clone();
+                last(&mut opened);
+                render(&opened)? + begun.trim_end()
+            }
+        };
         Ok((self.prompt(spec.begun_by(&prompt, &before)), prompt))
     }
 
@@ -155,6 +210,8 @@ impl Request {
             grammar,
             constrained: choice || json || is_strict,
             promises: promises.into_iter().filter(|(_, is_made)| *is_made).map(|(promise, _)| promise).collect(),
+            late_system: LateSystem::of(&self.messages),
+            prefill: self.continues.then(|| self.messages.last()?.content.clone()).flatten(),
             strict_tools,
             strict_format: self.strict_format,
             sampling: self.sampling.clone(),

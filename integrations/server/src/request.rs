@@ -38,6 +38,8 @@ pub struct Request {
     pub template_variables: Map<String, Value>,
     /// How to sample.
     pub sampling: Sampling,
+    /// Whether the last message is the beginning of the answer, which the model continues.
+    pub continues: bool,
     /// Whether the response is to be streamed.
     pub stream: bool,
     /// The places of images, documents and the like, as JSON paths. A sentence stands in the place of each: the model reads text only.
@@ -65,6 +67,14 @@ impl ChatMessage {
     /// A message of this role with this text.
     pub fn new(role: Role, content: impl Into<String>) -> Self {
         Self { role, content: Some(content.into()), ..Self::default() }
+    }
+}
+
+impl ChatMessage {
+    /// Whether a model can continue this: a text of the assistant without calls.
+    pub(crate) fn is_continued(&self) -> bool {
+        let text = self.content.as_deref().unwrap_or_default();
+        self.role == Role::Assistant && self.tool_calls.is_empty() && !text.trim().is_empty()
     }
 }
 

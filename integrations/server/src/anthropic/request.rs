@@ -1,7 +1,7 @@
 //! Reads a request to messages.
 
 use serde::{Deserialize, Deserializer, de};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use unjinja_runtime::Tools;
 
 use super::block::{messages, text};
@@ -18,9 +18,11 @@ use unjinja_spec::FormatSpec;
 /// A request to messages.
 ///
 /// - A sentence stands in the place of images and of documents that are no text; [`Request::replaced`] names their places.
-/// - Tools that Anthropic runs (`web_search_…`), `mcp_servers`, `container`, and a last message of the
-///   assistant that is to be continued are refused by name. So is `n` above 1, which some clients send.
+/// - Tools that Anthropic runs (`web_search_…`), `mcp_servers` and `container` are refused by name. So is `n` above 1, which some
+///   clients send.
+/// - A last message of the assistant is the beginning of the answer, which the model continues.
 /// - `metadata`, `service_tier`, `cache_control` and `context_management` are ignored.
+/// - `thinking.budget_tokens` is passed on as `thinking_token_budget`, as vLLM calls it.
 /// - `temperature`, `top_p`, `top_k` and fields that are not known are passed on in [`Sampling::settings`].
 /// - Without `thinking`, the template decides.
 ///
@@ -99,9 +101,17 @@ impl MessagesRequest {
             !READ.contains(&key) && !IGNORED.contains(&key) && key != "tools" && !value.is_null()
         });
         let mut replaced = Vec::new();
+        let messages = conversation(&root, &mut replaced)?;
+        let mut settings: Map<String, Value> = settings.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let budget = root.get("thinking").map_or(Ok(None), |place| place.get_count("budget_tokens", 0))?;
+        if let Some(budget) = budget {
+            // vLLM's name for it.
+            settings.entry("thinking_token_budget").or_insert(budget.into());
+        }
         let request = Request {
             model: root.get_text("model")?.unwrap_or_default().to_owned(),
-            messages: conversation(&root, &mut replaced)?,
+            continues: messages.last().is_some_and(ChatMessage::is_continued),
+            messages,
             tools: tools(&root)?,
             tool_choice,
             parallel_tool_calls,
@@ -112,11 +122,7 @@ impl MessagesRequest {
             thinking: thinking(&root)?,
             reasoning_effort: effort.map(str::to_owned),
             template_variables: template_variables(&root)?,
-            sampling: Sampling {
-                max_tokens,
-                stop: stop_texts(&root.get_list("stop_sequences")?)?,
-                settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
-            },
+            sampling: Sampling { max_tokens, stop: stop_texts(&root.get_list("stop_sequences")?)?, settings },
             stream: root.get_bool("stream")?.unwrap_or(false),
             replaced,
         };
@@ -152,10 +158,8 @@ fn conversation(root: &RequestValue<'_>, replaced: &mut Replaced) -> Result<Vec<
     for place in &list {
         all.extend(messages(place, replaced)?);
     }
-    if all.last().is_some_and(|message| message.role == Role::Assistant) {
-        return Err(
-            last.unsupported("a message of the assistant that is to be continued is", "end with a user message")
-        );
+    if all.last().is_some_and(|message| message.role == Role::Assistant && !message.is_continued()) {
+        return Err(last.unsupported("a last message of the assistant that is no text is", "end with a user message"));
     }
     Ok(all)
 }

@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use bytes::Bytes;
 use futures_core::Stream;
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
@@ -72,6 +73,37 @@ pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, body: Byte
     }
 }
 
+/// Says of how many tokens a conversation of Anthropic's API consists.
+pub(crate) async fn count(state: Arc<State>, guard: Guard, body: Bytes) -> Response<Body> {
+    match counted(&state, body).await {
+        Err(refusal) => refused(Api::Anthropic, guard, &refusal),
+        Ok(tokens) => {
+            guard.end(200, None, Duration::ZERO);
+            json_response(json!({"input_tokens": tokens}).to_string())
+        }
+    }
+}
+
+async fn counted(state: &Arc<State>, body: Bytes) -> Result<u64, Refusal> {
+    let shared = state.clone();
+    let Asked { served, prepared, .. } = aside(state, move || {
+        let mut value = parse(&body)?;
+        // A count has no such field, and an answer needs it.
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("max_tokens".to_owned(), 1.into());
+        }
+        read(&shared, Api::Anthropic, value)
+    })
+    .await?;
+    let adds_bos = state.upstream.adds_bos().await;
+    let (shared, model) = (state.clone(), served.clone());
+    let (_, ask, _) = aside(state, move || render(prepared, &model, adds_bos, &shared.config)).await?;
+    let name = state.upstream.name_of(&ask.model, ask.any_name).await;
+    let counted = state.upstream.count(&name, &ask.prompt, ask.adds_bos).await;
+    let missing = || ApiError::new(501, "the upstream does not say of how many tokens a text consists");
+    Ok(counted.ok_or_else(missing)?)
+}
+
 fn refused(api: Api, guard: Guard, refusal: &Refusal) -> Response<Body> {
     guard.end(refusal.error.status(), Some(refusal.logged.to_owned()), Duration::ZERO);
     error_response(api, &refusal.error)
@@ -94,31 +126,23 @@ pub(crate) fn json_response(body: String) -> Response<Body> {
     response
 }
 
-/// How many names the header of a response has.
-const NAMED: usize = 16;
-
 /// What the headers of a response tell about the request.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Told {
     /// The fields that did not go on to the upstream.
     ignored: Vec<String>,
     /// The types of tools that the model was not told of.
     ignored_tools: Vec<String>,
+    /// Where system messages in the middle of the conversation are in the prompt.
+    system: Option<&'static str>,
 }
 
 impl Told {
     fn write(&self, response: &mut Response<Body>) {
-        let is_name =
-            |name: &&str| name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        for (header, names) in
-            [("x-unjinja-ignored-fields", &self.ignored), ("x-unjinja-ignored-tools", &self.ignored_tools)]
-        {
-            let names: Vec<&str> = names.iter().map(String::as_str).filter(is_name).take(NAMED).collect();
-            if let Ok(value) = HeaderValue::from_str(&names.join(", "))
-                && !names.is_empty()
-            {
-                response.headers_mut().insert(header, value);
-            }
+        fields::tell(response, "x-unjinja-ignored-fields", &self.ignored);
+        fields::tell(response, "x-unjinja-ignored-tools", &self.ignored_tools);
+        if let Some(place) = self.system {
+            response.headers_mut().insert("x-unjinja-system-messages", HeaderValue::from_static(place));
         }
     }
 }
@@ -132,6 +156,8 @@ type Opening = Pin<Box<dyn Future<Output = Opened> + Send>>;
 /// An answer that has begun.
 struct Begun {
     model: String,
+    /// The name that the upstream gets, unless it has one model only and this may be any.
+    asked: (String, bool),
     turn: TurnReader,
     opening: Opening,
     stream: bool,
@@ -141,11 +167,12 @@ struct Begun {
 /// Does everything up to the first piece, or for a stream up to where a client has to hear something.
 async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refusal> {
     let shared = state.clone();
-    let Asked { served, prepared, include_usage, responses } = aside(state, move || read(&shared, api, &body)).await?;
+    let Asked { served, prepared, include_usage, responses } =
+        aside(state, move || read(&shared, api, parse(&body)?)).await?;
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, served_model) = (state.clone(), served.clone());
     let rendered = aside(state, move || render(prepared, &served_model, adds_bos, &shared.config)).await?;
-    let (prepared, mut ask) = rendered;
+    let (prepared, mut ask, system) = rendered;
     let ignored = fields::keep(&mut ask.settings, &state.upstream.config().pass_fields);
     let stream = prepared.stream;
     let ignored_tools = responses.as_ref().map(|said| said.request.ignored_tools.clone()).unwrap_or_default();
@@ -153,8 +180,8 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
     let stops = prepared.sampling.stop;
     let reply = Reply::new(options, prepared.model, prepared.call_ids);
     let parsing = prepared.options.cut_calls(state.config.cut_calls);
-    let turn = TurnReader::new(&served, parsing, reply, stops);
-    let shared = state.clone();
+    let turn = TurnReader::new(&served, parsing, reply, stops, prepared.prefill);
+    let (shared, asked) = (state.clone(), (ask.model.clone(), ask.any_name));
     let mut opening: Opening = Box::pin(async move {
         let mut answer = shared.upstream.send(&ask).await?;
         let first = answer.next().await?;
@@ -169,7 +196,14 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
         let opened = opened.inspect_err(|trouble| state.metrics.upstream_error(trouble.kind))?;
         opening = Box::pin(std::future::ready(Ok(opened)));
     }
-    Ok(Begun { model: served.name().to_owned(), turn, opening, stream, told: Told { ignored, ignored_tools } })
+    Ok(Begun {
+        model: served.name().to_owned(),
+        asked,
+        turn,
+        opening,
+        stream,
+        told: Told { ignored, ignored_tools, system },
+    })
 }
 
 /// Does work that takes long for a long conversation or a large grammar: other answers continue meanwhile.
@@ -186,8 +220,7 @@ async fn aside<T: Send + 'static>(
 }
 
 /// Reads a request.
-fn read(state: &State, api: Api, body: &[u8]) -> Result<Asked, ApiError> {
-    let mut value = parse(body)?;
+fn read(state: &State, api: Api, mut value: Value) -> Result<Asked, ApiError> {
     let tools = value.get("tools").and_then(|tools| tools.as_array()).map_or(0, Vec::len);
     let most = state.config.limits.tools;
     if tools > most {
@@ -237,7 +270,7 @@ fn render(
     served: &ServedModel,
     adds_bos: bool,
     config: &Config,
-) -> Result<(Prepared, Ask), ApiError> {
+) -> Result<(Prepared, Ask, Option<&'static str>), ApiError> {
     let upstream = &config.upstream;
     // Requests to a single model may leave its name out.
     if prepared.model.is_empty() {
@@ -245,6 +278,7 @@ fn render(
     }
     let (prepared, prompt, adds_bos) = served.tokens.prompt(&served.model, prepared, adds_bos).map_err(not_rendered)?;
     served.tools.check(&prepared, &prompt)?;
+    let system = prepared.late_system.place(served.model.spec(), &prompt)?;
     let Constraint { grammar, unchecked } = constrain(&prepared, served, upstream, config.unkept)?;
     if !unchecked.is_empty() {
         config.log.write(LogLine::Unchecked { model: served.name().to_owned(), keywords: unchecked });
@@ -261,12 +295,12 @@ fn render(
     let (max_tokens, settings) = (prepared.sampling.max_tokens, prepared.sampling.settings.clone());
     let (preserved, engine) = (served.preserved.clone(), upstream.engine);
     let ask = Ask { model, any_name, prompt, adds_bos, stops, max_tokens, settings, grammar, engine, preserved };
-    Ok((prepared, ask))
+    Ok((prepared, ask, system))
 }
 
 /// Reads the whole answer. If the client goes away, this future is dropped, and the upstream's answer with it.
 async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
-    let Begun { model, mut turn, opening, told, .. } = begun;
+    let Begun { model, asked, mut turn, opening, told, .. } = begun;
     let (mut answer, first) = match opening.await {
         Ok(opened) => opened,
         Err(trouble) => return refused(api, guard, &trouble.into()),
@@ -283,6 +317,7 @@ async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<
             }
         };
     }
+    count_reasoning(state, &asked, &mut turn).await;
     let ended = turn.finish(&mut out);
     note(state, &model, &ended);
     add(&state.metrics.bytes_out, out.len() as u64);
@@ -290,6 +325,18 @@ async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<
     let mut response = json_response(out);
     told.write(&mut response);
     response
+}
+
+/// Adds to the usage of how many tokens the reasoning consists, if the upstream says so in time.
+async fn count_reasoning(state: &State, (name, any_name): &(String, bool), turn: &mut TurnReader) {
+    let Some(text) = turn.uncounted_reasoning() else { return };
+    let counted = async {
+        let name = state.upstream.name_of(name, *any_name).await;
+        state.upstream.count(&name, text, false).await
+    };
+    if let Ok(Some(tokens)) = timeout(state.config.timeouts.connect, counted).await {
+        turn.count_reasoning(tokens);
+    }
 }
 
 /// The next piece, unless the proxy ends before.
@@ -341,7 +388,7 @@ enum BodyPart {
 }
 
 async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mpsc::Sender<BodyPart>) {
-    let Begun { model, mut turn, mut opening, .. } = begun;
+    let Begun { model, asked, mut turn, mut opening, .. } = begun;
     let (mut out, mut closing, silence) = (String::new(), state.closing.clone(), state.config.timeouts.silence);
     turn.start(&mut out);
     let opened = loop {
@@ -369,7 +416,10 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mps
                 turn.push(piece, &mut out);
                 (Some(turn), None, None)
             }
-            Ok(None) => (None, Some(turn.finish(&mut out)), None),
+            Ok(None) => {
+                count_reasoning(&state, &asked, &mut turn).await;
+                (None, Some(turn.finish(&mut out)), None)
+            }
             Err(trouble) => {
                 state.metrics.upstream_error(trouble.kind);
                 let ended = turn.cut_off(&trouble.error, &mut out);

@@ -1,6 +1,8 @@
 //! Which fields of a request go on to the upstream: those that say how to sample, and those that the operator names. A server has
 //! fields that do more, such as reading from a host of the client's choice.
 
+use axum::body::Body;
+use axum::http::{HeaderValue, Response};
 use serde_json::{Map, Value};
 
 /// Settings of samplers, by the names that vLLM, SGLang, TGI and llama.cpp have for them.
@@ -54,6 +56,21 @@ pub(crate) fn keep(settings: &mut Map<String, Value>, named: &[String]) -> Vec<S
     let dropped: Vec<String> = settings.keys().filter(|field| !goes_on(field)).cloned().collect();
     settings.retain(|field, _| goes_on(field));
     dropped
+}
+
+/// How many names the header of a response has.
+const NAMED: usize = 16;
+
+/// Names something in a header of a response.
+pub(crate) fn tell(response: &mut Response<Body>, header: &'static str, names: &[String]) {
+    let is_name =
+        |name: &&str| name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let names: Vec<&str> = names.iter().map(String::as_str).filter(is_name).take(NAMED).collect();
+    if let Ok(value) = HeaderValue::from_str(&names.join(", "))
+        && !names.is_empty()
+    {
+        response.headers_mut().insert(header, value);
+    }
 }
 
 #[cfg(test)]

@@ -12,27 +12,55 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::answer::{answer, error_response, json_response};
+use super::answer::{answer, count, error_response, json_response};
 use super::guard::{self, Guard};
 use super::log::LogLine;
 use super::metrics::add;
 use super::models::ServedModel;
 use super::origin;
+use super::pass_on::{ENDPOINTS, pass_on};
 use super::reply::{Api, MESSAGES, RESPONSES};
 use super::state::State;
 use crate::error::ApiError;
 
 const CHAT: &str = "/v1/chat/completions";
+const COUNT: &str = "/v1/messages/count_tokens";
+
+/// What a request is for.
+#[derive(Clone, Copy)]
+enum Use {
+    /// An answer of a model.
+    Answer(Api),
+    /// The number of tokens of a conversation.
+    Count,
+    /// It goes on as it is, with the fields that are known.
+    PassOn((&'static str, &'static [&'static str])),
+}
+
+impl Use {
+    fn api(self) -> Api {
+        match self {
+            Self::Answer(api) => api,
+            Self::Count => Api::Anthropic,
+            Self::PassOn(_) => Api::OpenAi,
+        }
+    }
+}
 
 /// All endpoints.
 pub(crate) fn router(state: Arc<State>) -> Router {
-    let guarded = Router::new()
-        .route(CHAT, post(|state, request| generate(state, Api::OpenAi, CHAT, request)))
-        .route(MESSAGES, post(|state, request| generate(state, Api::Anthropic, MESSAGES, request)))
-        .route(RESPONSES, post(|state, request| generate(state, Api::Responses, RESPONSES, request)))
+    let passed = ENDPOINTS.into_iter().fold(Router::new(), |router, endpoint| {
+        let handler = post(move |state, request| generate(state, Use::PassOn(endpoint), endpoint.0, request));
+        router.route(endpoint.0, handler)
+    });
+    let guarded = passed
+        .route(CHAT, post(|state, request| generate(state, Use::Answer(Api::OpenAi), CHAT, request)))
+        .route(MESSAGES, post(|state, request| generate(state, Use::Answer(Api::Anthropic), MESSAGES, request)))
+        .route(RESPONSES, post(|state, request| generate(state, Use::Answer(Api::Responses), RESPONSES, request)))
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(model))
         .route("/metrics", get(metrics))
+        .route(COUNT, post(|state, request| generate(state, Use::Count, COUNT, request)))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(state.clone(), check_key));
@@ -56,24 +84,26 @@ fn refused(state: &State, api: Api, route: &'static str, error: &ApiError, why: 
 
 async fn unknown(request: Request) -> Response<Body> {
     let message = format!(
-        "{CHAT}, {RESPONSES}, {MESSAGES}, /v1/models, /health, /ready and /metrics are served here, and nothing else"
+        "{CHAT}, {RESPONSES}, {MESSAGES}, {COUNT}, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready and /metrics are served here, and nothing else"
     );
     error_response(Api::of_path(request.uri().path()), &ApiError::new(404, message))
 }
 
 async fn wrong_method(method: Method, request: Request) -> Response<Body> {
     let path = request.uri().path();
-    let next = if matches!(path, CHAT | RESPONSES | MESSAGES) { "POST" } else { "GET" };
+    let is_passed = ENDPOINTS.iter().any(|(known, _)| *known == path);
+    let next = if is_passed || matches!(path, CHAT | RESPONSES | MESSAGES | COUNT) { "POST" } else { "GET" };
     let message = format!("{method} is not possible here; use {next}");
     error_response(Api::of_path(path), &ApiError::new(405, message))
 }
 
 async fn generate(
     Shared(state): Shared<Arc<State>>,
-    api: Api,
+    asks: Use,
     route: &'static str,
     request: Request,
 ) -> Response<Body> {
+    let api = asks.api();
     let limits = state.config.limits;
     let busy = || {
         let message = format!("{} requests are being answered; send this one again later", limits.concurrent);
@@ -98,7 +128,11 @@ async fn generate(
             Ok(permit) => {
                 add(&state.metrics.bytes_in, body.len() as u64);
                 guard.hold(permit);
-                return answer(state, api, guard, body).await;
+                return match asks {
+                    Use::Answer(api) => answer(state, api, guard, body).await,
+                    Use::Count => count(state, guard, body).await,
+                    Use::PassOn(endpoint) => pass_on(state, guard, endpoint, &body).await,
+                };
             }
             Err(_) => (busy(), "too many requests"),
         },

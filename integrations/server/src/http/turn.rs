@@ -23,6 +23,8 @@ pub(crate) struct TurnReader {
     client_stops: Vec<String>,
     /// The texts that end a turn of this model. The upstream does not send the one that it stopped at.
     model_stops: Vec<String>,
+    /// What the client began of the answer, as far as the parser has not given it yet. The client has it already.
+    begun: String,
     finish: Finish,
     usage: Option<Usage>,
     own: Duration,
@@ -38,7 +40,13 @@ pub(crate) struct Ended {
 }
 
 impl TurnReader {
-    pub(crate) fn new(served: &ServedModel, options: Options, reply: Reply, client_stops: Vec<String>) -> Self {
+    pub(crate) fn new(
+        served: &ServedModel,
+        options: Options,
+        reply: Reply,
+        client_stops: Vec<String>,
+        prefill: Option<String>,
+    ) -> Self {
         Self {
             stream: served.model.stream(&options),
             model: served.model.clone(),
@@ -47,6 +55,7 @@ impl TurnReader {
             message: Message::default(),
             client_stops,
             model_stops: served.stops.clone(),
+            begun: prefill.unwrap_or_default().trim().to_owned(),
             finish: Finish::Stop,
             usage: None,
             own: Duration::ZERO,
@@ -61,8 +70,8 @@ impl TurnReader {
     /// Reads a piece, and appends to `out` what the client gets.
     pub(crate) fn push(&mut self, piece: Piece, out: &mut String) {
         let began = Instant::now();
-        let Self { stream, reply, message, .. } = self;
-        stream.push(piece.text.as_str(), |event| pass_on(&event, message, reply, out));
+        let Self { stream, reply, message, begun, .. } = self;
+        stream.push(piece.text.as_str(), |event| pass_on(event, begun, message, reply, out));
         if let Some((finish, text)) = piece.finish {
             self.finish = match (finish, text) {
                 (finish @ (Finish::Length | Finish::ContentFilter), _) => finish,
@@ -72,7 +81,7 @@ impl TurnReader {
                 (_, text) => {
                     // The parser gets the end of the turn all the same: the white space before it is then no part of the answer.
                     if let Some(text) = text.filter(|text| self.model_stops.contains(text)) {
-                        stream.push(text.as_str(), |event| pass_on(&event, message, reply, out));
+                        stream.push(text.as_str(), |event| pass_on(event, begun, message, reply, out));
                     }
                     Finish::Stop
                 }
@@ -80,6 +89,19 @@ impl TurnReader {
         }
         self.usage = piece.usage.or(self.usage);
         self.own += began.elapsed();
+    }
+
+    /// The reasoning, if the usage is known and does not say how many tokens it has.
+    pub(crate) fn uncounted_reasoning(&self) -> Option<&str> {
+        let is_uncounted = self.usage.is_some_and(|usage| usage.reasoning.is_none());
+        Some(self.message.reasoning_content.as_str()).filter(|text| is_uncounted && !text.is_empty())
+    }
+
+    /// The reasoning has so many tokens.
+    pub(crate) fn count_reasoning(&mut self, tokens: u64) {
+        if let Some(usage) = &mut self.usage {
+            usage.reasoning = Some(tokens.min(usage.output));
+        }
     }
 
     /// The output is complete.
@@ -106,8 +128,8 @@ impl TurnReader {
     }
 
     fn settle(&mut self, out: &mut String) {
-        let Self { stream, reply, message, .. } = self;
-        stream.finish(|event| pass_on(&event, message, reply, out));
+        let Self { stream, reply, message, begun, .. } = self;
+        stream.finish(|event| pass_on(event, begun, message, reply, out));
     }
 
     fn kinds(&self) -> Vec<DiagnosticKind> {
@@ -115,7 +137,20 @@ impl TurnReader {
     }
 }
 
-fn pass_on(event: &Event<'_>, message: &mut Message, reply: &mut Reply, out: &mut String) {
-    message.apply(event);
-    reply.event(event, out);
+fn pass_on(event: Event<'_>, begun: &mut String, message: &mut Message, reply: &mut Reply, out: &mut String) {
+    let event = match event {
+        Event::Content(text) if !begun.is_empty() => {
+            let known = begun.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
+            let is_same = known == begun.len() || known == text.len();
+            let rest = if is_same { &text[known..] } else { text };
+            begun.drain(..if is_same { known } else { begun.len() });
+            if rest.is_empty() {
+                return;
+            }
+            Event::Content(rest)
+        }
+        event => event,
+    };
+    message.apply(&event);
+    reply.event(&event, out);
 }

@@ -7,6 +7,7 @@ mod piece;
 mod room;
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder, Response};
@@ -37,6 +38,8 @@ pub(crate) struct Upstream {
     longest: usize,
     adds_bos: OnceCell<bool>,
     listed: Listed,
+    /// It has no endpoint that counts tokens.
+    counts_nothing: AtomicBool,
 }
 
 impl Upstream {
@@ -44,7 +47,8 @@ impl Upstream {
         let (upstream, timeouts) = (config.upstream.clone(), config.timeouts);
         let client = client_builder(&upstream.url).connect_timeout(timeouts.connect).build()?;
         let (longest, adds_bos, listed) = (config.limits.line, OnceCell::new(), Listed::default());
-        Ok(Self { client, config: upstream, timeouts, longest, adds_bos, listed })
+        let counts_nothing = AtomicBool::new(false);
+        Ok(Self { client, config: upstream, timeouts, longest, adds_bos, listed, counts_nothing })
     }
 
     pub(crate) fn config(&self) -> &UpstreamConfig {
@@ -94,6 +98,31 @@ impl Upstream {
         said.await.ok().copied()
     }
 
+    /// Sends a request. Returns its answer, if that is no error.
+    pub(crate) async fn forward(&self, path: &str, body: &Value) -> Result<Response, Trouble> {
+        let send = || timeout(self.timeouts.first_byte, self.post(path, body).send());
+        let mut sent = send().await;
+        if let Ok(Err(error)) = &sent
+            && error.is_request()
+            && !error.is_connect()
+            && !error.is_timeout()
+        {
+            // The upstream had closed a connection that was kept. Completing a text changes nothing, so it can be asked twice.
+            sent = send().await;
+        }
+        let response = match sent {
+            Err(_) => return Err(silent("no token", self.timeouts.first_byte)),
+            Ok(Err(error)) => return Err(unreachable_(&error)),
+            Ok(Ok(response)) => response,
+        };
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let wait = timeout(self.timeouts.idle, beginning(response, ERROR));
+        Err(refused(status, &wait.await.unwrap_or_default()))
+    }
+
     /// Sends a prompt. The answer begins to be read when its first piece is asked for.
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Trouble> {
         let (path, body) = match self.config.api {
@@ -104,16 +133,7 @@ impl Upstream {
             UpstreamApi::LlamaCpp => ("/completion", llama_cpp::body(ask)),
         };
         let began = Instant::now();
-        let response = match timeout(self.timeouts.first_byte, self.post(path, &body).send()).await {
-            Err(_) => return Err(silent("no token", self.timeouts.first_byte)),
-            Ok(Err(error)) => return Err(unreachable_(&error)),
-            Ok(Ok(response)) => response,
-        };
-        let status = response.status();
-        if !status.is_success() {
-            let wait = timeout(self.timeouts.idle, beginning(response, ERROR));
-            return Err(refused(status, &wait.await.unwrap_or_default()));
-        }
+        let response = self.forward(path, &body).await?;
         let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.to_ascii_lowercase();
         let form = match &kind {

@@ -8,7 +8,8 @@ use super::message::{Called, message};
 use crate::error::ApiError;
 use crate::prepare::Prepared;
 use crate::request::{
-    Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts, strict_tools, template_variables,
+    ChatMessage, Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts, strict_tools,
+    template_variables,
 };
 use crate::request_value::{RequestValue, parse};
 use unjinja_spec::FormatSpec;
@@ -107,6 +108,11 @@ impl ChatRequest {
         if messages.is_empty() {
             return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
         }
+        let continues = root.get_bool("continue_final_message")?.unwrap_or(false);
+        if continues && !messages.last().is_some_and(ChatMessage::is_continued) {
+            let cause = "the last message is no text of the assistant, so there is nothing to continue";
+            return Err(ApiError::invalid("continue_final_message", cause, "leave it out, or send such a message"));
+        }
         let max = root.get_count("max_completion_tokens", 1)?.or(root.get_count("max_tokens", 1)?);
         let settings = fields.iter().filter(|(key, value)| {
             !READ.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()) && !value.is_null()
@@ -131,6 +137,7 @@ impl ChatRequest {
                 stop: stop(&root)?,
                 settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
             },
+            continues,
             stream: root.get_bool("stream")?.unwrap_or(false),
             replaced,
         };
@@ -172,12 +179,13 @@ fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
             return Err(place.unsupported("other output than text is", "leave it out"));
         }
     }
-    for key in ["logprobs", "top_logprobs", "continue_final_message"] {
+    for key in ["logprobs", "top_logprobs"] {
         if let Some(place) = root.get(key).filter(|place| place.value != &json!(false) && place.value != &json!(0)) {
             return Err(place.unsupported("this is", "leave it out"));
         }
     }
-    if let Some(place) = root.get("add_generation_prompt").filter(|place| place.value == &json!(false)) {
+    let continues = root.get_bool("continue_final_message")?.unwrap_or(false);
+    if let Some(place) = root.get("add_generation_prompt").filter(|place| place.value == &json!(false) && !continues) {
         return Err(place.unsupported("a prompt that opens no turn is", "leave it out"));
     }
     Ok(())

@@ -151,6 +151,7 @@ impl ResponsesRequest {
                 stop: crate::openai::stop(&root)?,
                 settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
             },
+            continues: false,
             stream: root.get_bool("stream")?.unwrap_or(false),
             replaced,
         };

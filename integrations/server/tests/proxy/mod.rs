@@ -1,5 +1,6 @@
 //! Tests of the proxy: what clients get of an upstream that replays outputs, and of one that fails.
 
+mod agents;
 mod cases;
 mod clients;
 mod contact;

@@ -15,7 +15,7 @@ use super::replay::Replay;
 use super::setup::{Failure, Running};
 
 /// Templates of the project and of the corpus.
-fn templates() -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn templates() -> Result<Vec<PathBuf>, Failure> {
     let mut folders = vec![root().join("templates")];
     // Without a corpus, only the project's own templates are tried.
     if let Some(corpus) = corpus().map_err(|error| error.to_string())? {

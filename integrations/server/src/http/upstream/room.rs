@@ -1,7 +1,9 @@
 //! How many tokens an answer may have, and under which name the upstream knows a model.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -40,15 +42,25 @@ impl Upstream {
         }
     }
 
+    /// The upstream's model for this name. With `any_name`, that is its only one, whatever the name.
+    fn named<'m>(models: &'m [UpstreamModel], name: &str, any_name: bool) -> Option<&'m UpstreamModel> {
+        let only = match models {
+            [one] if any_name => Some(one),
+            _ => None,
+        };
+        models.iter().find(|model| model.name == name).or(only)
+    }
+
+    /// The name by which the upstream knows the model of a request.
+    pub(crate) async fn name_of(&self, name: &str, any_name: bool) -> String {
+        let models = self.models().await;
+        Self::named(&models, name, any_name).map_or(name, |model| &model.name).to_owned()
+    }
+
     /// The name of the model as the upstream knows it, and the most tokens that its answer may have.
     pub(super) async fn name_and_room(&self, ask: &Ask) -> (String, u64) {
         let models = self.models().await;
-        let named = models.iter().find(|model| model.name == ask.model);
-        let only = match &models[..] {
-            [one] if ask.any_name => Some(one),
-            _ => None,
-        };
-        let model = named.or(only);
+        let model = Self::named(&models, &ask.model, ask.any_name);
         let name = model.map_or(&ask.model, |model| &model.name);
         (name.clone(), self.room(ask, name, model.and_then(|model| model.context)).await)
     }
@@ -74,14 +86,27 @@ impl Upstream {
     /// Of how many tokens a prompt consists; `None` if the upstream does not say.
     pub(crate) async fn count(&self, model: &str, prompt: &str, adds_bos: bool) -> Option<u64> {
         let body = match self.config.api {
-            UpstreamApi::OpenAi => json!({"model": model, "prompt": prompt, "add_special_tokens": adds_bos}),
+            // vLLM and SGLang read the first field, and TGI the second.
+            UpstreamApi::OpenAi => {
+                json!({"model": model, "prompt": prompt, "inputs": prompt, "add_special_tokens": adds_bos})
+            }
             UpstreamApi::LlamaCpp => json!({"content": prompt, "add_special": adds_bos, "parse_special": true}),
         };
+        if self.counts_nothing.load(Ordering::Relaxed) {
+            return None;
+        }
         let ask = async {
-            let answer =
-                self.post("/tokenize", &body).send().await.ok().filter(|answer| answer.status().is_success())?;
+            let answer = self.post("/tokenize", &body).send().await.ok()?;
+            if answer.status() == StatusCode::NOT_FOUND {
+                self.counts_nothing.store(true, Ordering::Relaxed);
+            }
+            if !answer.status().is_success() {
+                return None;
+            }
             let said: Value = serde_json::from_slice(&beginning(answer, self.longest).await).ok()?;
-            said["count"].as_u64().or_else(|| said["tokens"].as_array().map(|tokens| tokens.len() as u64))
+            // TGI answers with the list itself.
+            let list = said["tokens"].as_array().or(said.as_array());
+            said["count"].as_u64().or_else(|| list.map(|tokens| tokens.len() as u64))
         };
         timeout(self.timeouts.first_byte, ask).await.ok().flatten()
     }

@@ -1,0 +1,179 @@
+//! Requests that go on to the upstream as they are, because they are about no chat: texts to complete, embeddings, and tokens. Only known
+//! fields go on, and those that the operator names.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, header};
+use bytes::Bytes;
+use futures_core::Stream;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::answer::error_response;
+use super::fields;
+use super::guard::Guard;
+use super::metrics::add;
+use super::reply::Api;
+use super::state::State;
+use super::upstream::Trouble;
+use crate::error::ApiError;
+use crate::request_value::parse;
+
+/// The endpoints, each with the fields that go on besides those that say how to sample.
+pub(crate) const ENDPOINTS: [(&str, &[&str]); 3] = [
+    (
+        "/v1/completions",
+        &[
+            "model",
+            "prompt",
+            "suffix",
+            "stream",
+            "stream_options",
+            "max_tokens",
+            "n",
+            "best_of",
+            "echo",
+            "logprobs",
+            "stop",
+            "user",
+            "response_format",
+            "structured_outputs",
+            "ebnf",
+            "regex",
+            "add_special_tokens",
+            "skip_special_tokens",
+            "spaces_between_special_tokens",
+            "include_stop_str_in_output",
+            "return_token_ids",
+            "prompt_logprobs",
+        ],
+    ),
+    ("/v1/embeddings", &["model", "input", "encoding_format", "dimensions", "user", "truncate_prompt_tokens"]),
+    (
+        "/tokenize",
+        &[
+            "model",
+            "prompt",
+            "content",
+            "messages",
+            "tools",
+            "add_special_tokens",
+            "add_special",
+            "parse_special",
+            "with_pieces",
+            "add_generation_prompt",
+            "continue_final_message",
+            "return_token_strs",
+        ],
+    ),
+];
+
+/// How many pieces wait for a client that reads slowly.
+const WAITING: usize = 16;
+
+/// Passes a request on, and its answer back.
+pub(crate) async fn pass_on(
+    state: Arc<State>,
+    guard: Guard,
+    (path, known): (&'static str, &[&str]),
+    body: &[u8],
+) -> Response<Body> {
+    let refused = |guard: Guard, error: &ApiError, logged: &str| {
+        guard.end(error.status(), Some(logged.to_owned()), Duration::ZERO);
+        error_response(Api::OpenAi, error)
+    };
+    let mut value = match parse(body) {
+        Ok(value) if value.is_object() => value,
+        Ok(_) => {
+            return refused(
+                guard,
+                &ApiError::invalid("", "the request is no object", "send a JSON object"),
+                "the request was refused",
+            );
+        }
+        Err(error) => return refused(guard, &error, "the request was refused"),
+    };
+    let mut ignored = Vec::new();
+    if let Value::Object(body) = &mut value {
+        let named: Vec<String> = known
+            .iter()
+            .map(|name| (*name).to_owned())
+            .chain(state.config.upstream.pass_fields.iter().cloned())
+            .collect();
+        ignored = fields::keep(body, &named);
+    }
+    let name = value["model"].as_str().unwrap_or_default().to_owned();
+    let known = state.models.get(&name).ok().and_then(|served| served.upstream_name());
+    let name = state.upstream.name_of(known.unwrap_or(&name), known.is_none()).await;
+    if !name.is_empty() {
+        value["model"] = name.into();
+    }
+    match state.upstream.forward(path, &value).await {
+        Ok(answer) => {
+            let mut response = Response::new(Body::empty());
+            let kind = answer.headers().get(header::CONTENT_TYPE).cloned();
+            response
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, kind.unwrap_or(HeaderValue::from_static("application/json")));
+            fields::tell(&mut response, "x-unjinja-ignored-fields", &ignored);
+            let (send, receive) = mpsc::channel(WAITING);
+            tokio::spawn(pump(state, guard, answer, send));
+            *response.body_mut() = Body::from_stream(Passed(receive));
+            response
+        }
+        Err(trouble) => {
+            state.metrics.upstream_error(trouble.kind);
+            let Trouble { kind, error } = trouble;
+            refused(guard, &error, kind)
+        }
+    }
+}
+
+/// Reads the answer. If the client goes away, the connection to the upstream is closed.
+async fn pump(state: Arc<State>, guard: Guard, mut answer: reqwest::Response, send: mpsc::Sender<io::Result<Bytes>>) {
+    let (limits, mut closing) = (state.config.timeouts, state.closing.clone());
+    loop {
+        let next = tokio::select! {
+            biased;
+            () = send.closed() => return,
+            _ = closing.wait_for(|closing| *closing) => Err("shutdown"),
+            next = timeout(limits.first_byte, answer.chunk()) => match next {
+                Err(_) => Err("timeout"),
+                Ok(Err(_)) => Err("cut_off"),
+                Ok(Ok(more)) => Ok(more),
+            },
+        };
+        let part = match next {
+            Ok(Some(more)) => {
+                add(&state.metrics.bytes_out, more.len() as u64);
+                Ok(more)
+            }
+            Ok(None) => return guard.end(200, None, Duration::ZERO),
+            Err(kind) => {
+                state.metrics.upstream_error(kind);
+                guard.end(502, Some(kind.to_owned()), Duration::ZERO);
+                // The client must not take it for a whole answer.
+                let _ = send.send(Err(io::Error::other("the answer was broken off"))).await;
+                return;
+            }
+        };
+        let Ok(Ok(())) = timeout(limits.client, send.send(part)).await else { return };
+    }
+}
+
+/// The body of an answer that is passed on.
+struct Passed(mpsc::Receiver<io::Result<Bytes>>);
+
+impl Stream for Passed {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context)
+    }
+}

@@ -1,0 +1,179 @@
+//! What agents send besides chats: counts, prefilled answers, system messages in the middle, and requests that are passed on.
+
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use unjinja_dynamic::{Conversation, Loader, SpecialTokens};
+use unjinja_server::http::UpstreamApi;
+
+use super::prompts::{served, templates};
+use super::replay::Replay;
+use super::setup::{CALL, Failure, Running, chat, loaded};
+
+const CHAT: &str = "/v1/chat/completions";
+
+fn prompt(proxy: &Running) -> String {
+    proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_is_counted_as_the_upstream_counts_it() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let tool = json!({"name": "get_weather", "input_schema": {"type": "object"}});
+    let body = json!({"model": "qwen3", "messages": [{"role": "user", "content": "Rain?"}], "tools": [tool]});
+    let (status, count) = proxy.json("/v1/messages/count_tokens", &body).await?;
+    let mut asked = body.clone();
+    asked["max_tokens"] = json!(5);
+    proxy.json("/v1/messages", &asked).await?;
+    let words = prompt(&proxy).split_whitespace().count();
+    assert_eq!((status, &count), (200, &json!({"input_tokens": words})));
+    let replay = Replay { counts_nothing: true, ..Replay::default() };
+    let proxy = Running::start(replay, vec![loaded("qwen3")?], UpstreamApi::OpenAi, |_| {}).await?;
+    let (status, error) = proxy.json("/v1/messages/count_tokens", &body).await?;
+    assert_eq!((status, &error["type"]), (501, &json!("error")), "{error}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tokens_of_reasoning_are_counted() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let (_, answer) = proxy.json(CHAT, &chat(json!({}))).await?;
+    // "Hm, é." are two words.
+    assert_eq!(answer["usage"]["completion_tokens_details"]["reasoning_tokens"], 2, "{answer}");
+    let (_, response) = proxy.json("/v1/responses", &json!({"input": "Rain?"})).await?;
+    assert_eq!(response["usage"]["output_tokens_details"]["reasoning_tokens"], 2, "{response}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_model_continues_an_answer_that_the_client_began() -> Result<(), Failure> {
+    let proxy = Running::simple(" Paris, and not in Rome.<|im_end|>", |_| {}).await?;
+    let messages = json!([{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "It is in"}]);
+    let more =
+        json!({"messages": messages, "tools": [], "continue_final_message": true, "add_generation_prompt": false});
+    let (status, answer) = proxy.json(CHAT, &chat(more)).await?;
+    assert_eq!(
+        (status, &answer["choices"][0]["message"]["content"]),
+        (200, &json!(" Paris, and not in Rome.")),
+        "{answer}"
+    );
+    let first = prompt(&proxy);
+    assert!(first.ends_with("It is in") && first.matches("<|im_start|>assistant").count() == 1, "{first}");
+    let body = json!({"model": "qwen3", "max_tokens": 9, "messages": messages});
+    let (status, answer) = proxy.json("/v1/messages", &body).await?;
+    assert_eq!((status, &answer["content"][0]["text"]), (200, &json!(" Paris, and not in Rome.")), "{answer}");
+    assert_eq!(prompt(&proxy), first);
+    let more = json!({"continue_final_message": true});
+    let (status, error) = proxy.json(CHAT, &chat(more)).await?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("continue_final_message")), "{error}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_of_thinking_goes_on_by_the_name_of_the_upstream() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let thinking = json!({"type": "enabled", "budget_tokens": 2048});
+    let body = json!({"model": "qwen3", "max_tokens": 9, "messages": [{"role": "user", "content": "?"}], "thinking": thinking});
+    assert_eq!(proxy.json("/v1/messages", &body).await?.0, 200);
+    assert_eq!(proxy.replay.last()["thinking_token_budget"], 2048);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_system_message_in_the_middle_is_placed_and_the_response_says_where() -> Result<(), Failure> {
+    // A template that refuses it, and one that loses it whatever is done.
+    let refuses = "{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('No.') }}{% endif %}\
+        <|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let loses = "{% for m in messages if m.role != 'system' %}<|{{ m.role }}|>{{ m.content.split('.')[0] }}<|end|>{% endfor %}\
+        {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let messages = json!([
+        said("user", "One?"),
+        said("assistant", "1."),
+        said("developer", "Answer in words from here on."),
+        said("user", "Two?"),
+    ]);
+    for (name, source, place) in [("refuses", refuses, Some("first")), ("loses", loses, None)] {
+        let file = format!("{name}.jinja");
+        let model = served(name, &[(&file, source)])?;
+        let outputs = [(name.to_owned(), vec!["Two.".to_owned()])].into();
+        let replay = Replay { outputs, asked: Some(Mutex::default()), ..Replay::default() };
+        let proxy = Running::start(replay, vec![model], UpstreamApi::OpenAi, |_| {}).await?;
+        let answer = proxy.post(CHAT, &json!({"model": name, "messages": messages})).await?;
+        let told = answer
+            .headers()
+            .get("x-unjinja-system-messages")
+            .map(|value| value.to_str().map(str::to_owned))
+            .transpose()?;
+        assert_eq!(
+            (told.as_deref(), answer.status().as_u16()),
+            (place, if place.is_some() { 200 } else { 400 }),
+            "{name}"
+        );
+        if place.is_some() {
+            assert_eq!(prompt(&proxy).matches("Answer in words from here on.").count(), 1, "{}", prompt(&proxy));
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_about_no_chat_is_passed_on_without_foreign_fields() -> Result<(), Failure> {
+    let replay = Replay {
+        outputs: [("qwen3".to_owned(), vec!["Hello.".to_owned()])].into(),
+        asked: Some(Mutex::default()),
+        strict: Some(("org/qwen3", 100)),
+        ..Replay::default()
+    };
+    let proxy = Running::start(replay, vec![loaded("qwen3")?], UpstreamApi::OpenAi, |_| {}).await?;
+    let body = json!({"model": "any", "prompt": "Say hello.", "max_tokens": 9, "kv_transfer_params": {"host": "x"}});
+    let answer = proxy.post("/v1/completions", &body).await?;
+    assert_eq!(answer.headers()["x-unjinja-ignored-fields"], "kv_transfer_params");
+    let text = answer.text().await?;
+    assert!(text.contains("data: ") && text.contains("Hello") || text.contains("Hel"), "{text}");
+    let asked = proxy.replay.last();
+    assert_eq!((&asked["model"], asked.get("kv_transfer_params")), (&json!("org/qwen3"), None));
+    let (status, told) = proxy.json("/tokenize", &json!({"prompt": "two words"})).await?;
+    assert_eq!((status, &told["count"]), (200, &json!(2)));
+    let (status, error) = proxy.json("/v1/completions", &json!({"prompt": "a", "max_tokens": 1000})).await?;
+    assert_eq!(
+        (status, error["error"]["message"].as_str().is_some_and(|text| text.contains("context length"))),
+        (400, true)
+    );
+    let (status, _) = proxy.json("/v1/completions", &json!([])).await?;
+    assert_eq!(status, 400);
+    Ok(())
+}
+
+/// Every template of this project and, where it is there, of the corpus: a system message in the middle is in the prompt once.
+#[test]
+fn every_template_takes_a_system_message_in_the_middle() -> Result<(), Failure> {
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let late = "Speak like a pirate from here on.";
+    let messages = json!([
+        said("system", "Be brief."),
+        said("user", "One?"),
+        said("assistant", "1."),
+        said("system", late),
+        said("user", "Two?")
+    ]);
+    let (mut placed, mut left) = (0, Vec::new());
+    for path in templates()? {
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let (bos, eos) = (Some(String::new()), Some(String::new()));
+        let one = Loader::new().tokens(SpecialTokens { bos, eos, ..SpecialTokens::default() }).from_file(&path)?;
+        let mut variables = serde_json::Map::from_iter([("messages".to_owned(), messages.clone())]);
+        variables.insert("add_generation_prompt".to_owned(), true.into());
+        one.spec().hand_over(&mut variables);
+        let conversation = Conversation::from_context(&Value::Object(variables));
+        match one.render(&conversation) {
+            Ok(prompt) if prompt.matches(late).count() == 1 => placed += 1,
+            Ok(_) => left.push(format!("{name}: lost")),
+            Err(error) => left.push(format!("{name}: {error}")),
+        }
+    }
+    // One template of the corpus reads a variable that every request has to send.
+    left.retain(|why| !why.contains("'datetime' is undefined"));
+    assert!(placed > 20 && left.is_empty(), "{placed} placed; {left:?}");
+    Ok(())
+}
