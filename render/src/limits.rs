@@ -1,5 +1,7 @@
 //! How much one render may use.
 
+use serde_json::Value;
+
 /// The limits of one render. A real chat template stays far below the defaults.
 ///
 /// ```
@@ -17,11 +19,17 @@
 pub struct Limits {
     /// Steps. Each expression and each statement that is evaluated costs one; reading or writing 64 bytes costs one more.
     pub fuel: u64,
+    /// More steps for each byte of the variables beyond the first 4,096: templates look through a conversation once for each of its
+    /// messages.
+    pub fuel_per_byte: u64,
     /// Bytes of the rendered text.
     pub output_bytes: usize,
     /// Bytes of all values that are made during the render, whether they are still in use or not. So the values that are
     /// alive at any moment never take more.
     pub value_bytes: usize,
+    /// More of them for each byte of the variables beyond the first 4,096: some templates copy the rest of a conversation at each
+    /// message.
+    pub value_bytes_per_byte: usize,
     /// How deep evaluation may nest: macros that call macros, loops in loops, brackets in brackets. Where rendering cannot
     /// get a [big stack](crate::with_big_stack), a smaller limit holds as well.
     pub depth: u32,
@@ -29,9 +37,75 @@ pub struct Limits {
     pub source_bytes: usize,
 }
 
+/// Variables of so many bytes are small: they get no more than what every render may use.
+const SMALL: usize = 4_096;
+
 impl Default for Limits {
-    /// 3 million steps, 16 MiB of text, 64 MiB of values, depth 1,000, 2 MiB of source.
+    /// 3 million steps and 1,000 more for each byte of long variables, 64 MiB of values and 2 KiB more for each such byte, 16 MiB of text,
+    /// depth 1,000, 2 MiB of source.
     fn default() -> Limits {
-        Limits { fuel: 3_000_000, output_bytes: 16 << 20, value_bytes: 64 << 20, depth: 1_000, source_bytes: 2 << 20 }
+        Limits {
+            fuel: 3_000_000,
+            fuel_per_byte: 1_000,
+            output_bytes: 16 << 20,
+            value_bytes: 64 << 20,
+            value_bytes_per_byte: 2 << 10,
+            depth: 1_000,
+            source_bytes: 2 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// The limits of a render with these variables.
+    pub(crate) fn of_render(&self, variables: &Value) -> Limits {
+        let bytes = size(variables).saturating_sub(SMALL);
+        let fuel = self.fuel.saturating_add(self.fuel_per_byte.saturating_mul(bytes as u64));
+        let value_bytes = self.value_bytes.saturating_add(self.value_bytes_per_byte.saturating_mul(bytes));
+        Limits { fuel, value_bytes, ..self.clone() }
+    }
+}
+
+/// About how many bytes a value has as JSON text. Not recursive: the value may be nested deeper than the stack allows.
+fn size(value: &Value) -> usize {
+    let (mut bytes, mut open) = (0, vec![value]);
+    while let Some(value) = open.pop() {
+        bytes += 4;
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::String(text) => bytes += text.len(),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => {
+                bytes += members.keys().map(String::len).sum::<usize>();
+                open.extend(members.values());
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::{Limits, RenderErrorKind, Template};
+
+    /// A template that looks through all messages for each of them, as some templates do.
+    const QUADRATIC: &str = "{% for m in messages %}{% for n in messages %}{% if n.content == m.content %}x{% endif %}{% endfor %}{% endfor %}";
+
+    #[test]
+    fn a_long_conversation_may_take_more_steps_and_a_small_one_may_not() {
+        let template = Template::parse("t.jinja", QUADRATIC).unwrap();
+        let conversation = |count: usize| json!({"messages": (0..count).map(|number| json!({"role": "user", "content": number.to_string()})).collect::<Vec<_>>()});
+        assert_eq!(template.render(&conversation(2_000)).unwrap().len(), 2_000);
+        let mut limits = Limits::default();
+        limits.fuel_per_byte = 0;
+        let error = template.with_limits(limits).render(&conversation(2_000)).unwrap_err();
+        assert_eq!(error.kind(), RenderErrorKind::Limit);
+        let endless =
+            Template::parse("t.jinja", "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}")
+                .unwrap();
+        let error = endless.render(&conversation(1)).unwrap_err();
+        assert!(error.message().contains("more than 3000000 steps"), "{error}");
     }
 }

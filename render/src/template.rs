@@ -268,7 +268,7 @@ impl Template {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn render_with(&self, context: &serde_json::Value, options: &RenderOptions) -> Rendered {
-        let limits = options.limits.as_ref().unwrap_or(&self.limits);
+        let limits = &options.limits.as_ref().unwrap_or(&self.limits).of_render(context);
         if options.only_context {
             return self.rendered(context, options, limits, NotGiven::AsInContext);
         }

@@ -84,7 +84,7 @@ async fn a_system_message_in_the_middle_is_placed_and_the_response_says_where() 
     // A template that refuses it, and one that loses it whatever is done.
     let refuses = "{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('No.') }}{% endif %}\
         <|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
-    let loses = "{% for m in messages if m.role != 'system' %}<|{{ m.role }}|>{{ m.content.split('.')[0] }}<|end|>{% endfor %}\
+    let loses = "{% for m in messages if m.role != 'system' %}<|{{ m.role }}|>{{ m.content.split(' here')[0] if m.role == 'user' else m.content }}<|end|>{% endfor %}\
         {% if add_generation_prompt %}<|assistant|>{% endif %}";
     let said = |role: &str, text: &str| json!({"role": role, "content": text});
     let messages = json!([
