@@ -117,6 +117,9 @@ struct LimitArgs {
     /// The most requests at the same time; further ones get status 429.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().concurrent, value_parser = positive::<usize>)]
     max_concurrent: usize,
+    /// How much memory large requests may take together while they are read and rendered, in bytes; one that takes more is refused.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().memory, value_parser = positive::<usize>)]
+    max_memory: usize,
     /// How much of OpenAI's responses is kept for requests that name them (`previous_response_id`), in bytes; with 0, nothing.
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().responses)]
     keep_responses: usize,
@@ -344,6 +347,7 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
     let limits = &arguments.limits;
     (config.limits.body, config.limits.tools) = (limits.max_body, limits.max_tools);
     (config.limits.concurrent, config.limits.responses) = (limits.max_concurrent, limits.keep_responses);
+    config.limits.memory = limits.max_memory;
     let seconds = Duration::from_secs;
     config.timeouts = Timeouts {
         connect: seconds(limits.connect_timeout),

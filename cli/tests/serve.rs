@@ -293,7 +293,11 @@ fn llama_cpp_says_which_template_it_has() -> Result<(), Failure> {
     upstream.tell("/v1/models", json!({"data": [{"id": "models/some.gguf"}]}));
     let said = Serve::of(alone(&upstream))?.said();
     assert!(said.contains("upstream: llama.cpp; serves models/some.gguf (512 tokens)\n"), "{said}");
-    assert!(said.contains("model models/some.gguf: supported") && said.contains("asked of the upstream"), "{said}");
+    assert!(
+        said.contains("model models/some.gguf: supported")
+            && said.contains("kept by the upstream, which gets a grammar (GBNF)"),
+        "{said}"
+    );
     Ok(())
 }
 

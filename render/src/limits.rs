@@ -41,7 +41,7 @@ pub struct Limits {
 const SMALL: usize = 4_096;
 
 impl Default for Limits {
-    /// 3 million steps and 1,000 more for each byte of long variables, 64 MiB of values and 2 KiB more for each such byte, 16 MiB of text,
+    /// 3 million steps and 1,000 more for each byte of long variables, 64 MiB of values and 4 KiB more for each such byte, 16 MiB of text,
     /// depth 1,000, 2 MiB of source.
     fn default() -> Limits {
         Limits {
@@ -49,7 +49,7 @@ impl Default for Limits {
             fuel_per_byte: 1_000,
             output_bytes: 16 << 20,
             value_bytes: 64 << 20,
-            value_bytes_per_byte: 2 << 10,
+            value_bytes_per_byte: 4 << 10,
             depth: 1_000,
             source_bytes: 2 << 20,
         }

@@ -6,12 +6,13 @@
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
 //! client's format. `pass_on` passes on what is about no chat. `discover` asks an upstream what it is. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
 //! `client`.
-//! `promises` makes the grammar, and refuses what nobody keeps. `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
+//! `promises` makes the grammar, and refuses what nobody keeps. `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `budget` bounds what they take, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
 //! share.
 //!
 //! Nothing here logs a prompt, an answer or a key.
 
 mod answer;
+mod budget;
 mod client;
 mod config;
 mod discover;

@@ -12,9 +12,10 @@ use axum::http::{HeaderValue, Response, header};
 use bytes::Bytes;
 use futures_core::Stream;
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
+use super::budget::HeldBody;
 use super::config::Config;
 use super::fields;
 use super::guard::Guard;
@@ -65,7 +66,7 @@ impl From<Trouble> for Refusal {
 }
 
 /// Answers a request. The response may be streamed after this returns; `guard` goes with it.
-pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, body: Bytes) -> Response<Body> {
+pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, body: HeldBody) -> Response<Body> {
     match begin(&state, api, body).await {
         Err(refusal) => refused(api, guard, &refusal),
         Ok(begun) if begun.stream => streamed(state, api, guard, begun),
@@ -74,7 +75,7 @@ pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, body: Byte
 }
 
 /// Says of how many tokens a conversation of Anthropic's API consists.
-pub(crate) async fn count(state: Arc<State>, guard: Guard, body: Bytes) -> Response<Body> {
+pub(crate) async fn count(state: Arc<State>, guard: Guard, body: HeldBody) -> Response<Body> {
     match counted(&state, body).await {
         Err(refusal) => refused(Api::Anthropic, guard, &refusal),
         Ok(tokens) => {
@@ -84,10 +85,10 @@ pub(crate) async fn count(state: Arc<State>, guard: Guard, body: Bytes) -> Respo
     }
 }
 
-async fn counted(state: &Arc<State>, body: Bytes) -> Result<u64, Refusal> {
-    let shared = state.clone();
-    let Asked { served, prepared, .. } = aside(state, move || {
-        let mut value = parse(&body)?;
+async fn counted(state: &Arc<State>, body: HeldBody) -> Result<u64, Refusal> {
+    let (shared, room) = (state.clone(), state.budget.work(&body.bytes).await?);
+    let (Asked { served, prepared, .. }, room) = aside(room, move || {
+        let mut value = parse(&body.bytes)?;
         // A count has no such field, and an answer needs it.
         if let Some(fields) = value.as_object_mut() {
             fields.insert("max_tokens".to_owned(), 1.into());
@@ -97,7 +98,7 @@ async fn counted(state: &Arc<State>, body: Bytes) -> Result<u64, Refusal> {
     .await?;
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, model) = (state.clone(), served.clone());
-    let (_, ask, _) = aside(state, move || render(prepared, &model, adds_bos, &shared.config)).await?;
+    let ((_, ask, _), _room) = aside(room, move || render(prepared, &model, adds_bos, &shared.config)).await?;
     let name = state.upstream.name_of(&ask.model, ask.any_name).await;
     let counted = state.upstream.count(&name, &ask.prompt, ask.adds_bos).await;
     let missing = || ApiError::new(501, "the upstream does not say of how many tokens a text consists");
@@ -165,14 +166,15 @@ struct Begun {
 }
 
 /// Does everything up to the first piece, or for a stream up to where a client has to hear something.
-async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refusal> {
-    let shared = state.clone();
-    let Asked { served, prepared, include_usage, responses } =
-        aside(state, move || read(&shared, api, parse(&body)?)).await?;
+async fn begin(state: &Arc<State>, api: Api, body: HeldBody) -> Result<Begun, Refusal> {
+    let (shared, room) = (state.clone(), state.budget.work(&body.bytes).await?);
+    let (Asked { served, prepared, include_usage, responses }, room) =
+        aside(room, move || read(&shared, api, parse(&body.bytes)?)).await?;
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, served_model) = (state.clone(), served.clone());
-    let rendered = aside(state, move || render(prepared, &served_model, adds_bos, &shared.config)).await?;
-    let (prepared, mut ask, system) = rendered;
+    let rendered = aside(room, move || render(prepared, &served_model, adds_bos, &shared.config)).await?;
+    let ((prepared, mut ask, system), room) = rendered;
+    drop(room);
     let ignored = fields::keep(&mut ask.settings, &state.upstream.config().pass_fields);
     let stream = prepared.stream;
     let ignored_tools = responses.as_ref().map(|said| said.request.ignored_tools.clone()).unwrap_or_default();
@@ -206,16 +208,15 @@ async fn begin(state: &Arc<State>, api: Api, body: Bytes) -> Result<Begun, Refus
     })
 }
 
+/// What a request needs to be read and rendered.
+type Room = Vec<OwnedSemaphorePermit>;
+
 /// Does work that takes long for a long conversation or a large grammar: other answers continue meanwhile.
 async fn aside<T: Send + 'static>(
-    state: &State,
+    room: Room,
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
-    let permit = state.renders.clone().acquire_owned().await;
-    let done = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        work()
-    });
+) -> Result<(T, Room), ApiError> {
+    let done = tokio::task::spawn_blocking(move || work().map(|done| (done, room)));
     done.await.map_err(|_| ApiError::new(500, "the prompt could not be made"))?
 }
 

@@ -202,13 +202,15 @@ pub struct Limits {
     pub concurrent: usize,
     /// The longest line that the upstream may send, in bytes.
     pub line: usize,
+    /// How much memory large requests may take together while they are read and rendered, in bytes.
+    pub memory: usize,
     /// How much of the responses is kept for `previous_response_id` and for items that requests name, in bytes; 0 keeps nothing.
     pub responses: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body: 8 << 20, tools: 256, concurrent: 256, line: 4 << 20, responses: 64 << 20 }
+        Self { body: 8 << 20, tools: 256, concurrent: 256, line: 4 << 20, memory: 1 << 30, responses: 64 << 20 }
     }
 }
 

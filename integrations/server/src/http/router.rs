@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::answer::{answer, count, error_response, json_response};
+use super::budget::HeldBody;
 use super::guard::{self, Guard};
 use super::log::LogLine;
 use super::metrics::add;
@@ -112,14 +113,20 @@ async fn generate(
     if state.slots.available_permits() == 0 {
         return refused(&state, api, route, &busy(), "too many requests");
     }
-    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let length: Option<usize> =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let too_long = || {
         let message = format!("the request is longer than {} bytes; send less", limits.body);
         ApiError::new(413, message)
     };
-    if length.is_some_and(|length: usize| length > limits.body) {
+    if length.is_some_and(|length| length > limits.body) {
         return refused(&state, api, route, &too_long(), "the request is too long");
     }
+    // What has no length may have all that is allowed.
+    let room = match state.budget.body(length.unwrap_or(limits.body), state.config.timeouts.client).await {
+        Ok(room) => room,
+        Err(error) => return refused(&state, api, route, &error, "too many large requests"),
+    };
     let mut guard = Guard::new(route, &state.metrics, &state.config.log);
     let unread = "the request could not be read";
     let (error, why) = match timeout(state.config.timeouts.client, to_bytes(request.into_body(), limits.body)).await {
@@ -128,10 +135,11 @@ async fn generate(
             Ok(permit) => {
                 add(&state.metrics.bytes_in, body.len() as u64);
                 guard.hold(permit);
+                let body = HeldBody { bytes: body, _room: room };
                 return match asks {
                     Use::Answer(api) => answer(state, api, guard, body).await,
                     Use::Count => count(state, guard, body).await,
-                    Use::PassOn(endpoint) => pass_on(state, guard, endpoint, &body).await,
+                    Use::PassOn(endpoint) => pass_on(state, guard, endpoint, &body.bytes).await,
                 };
             }
             Err(_) => (busy(), "too many requests"),

@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
+use super::budget::Budget;
 use super::config::{Bos, Config, UpstreamApi};
 use super::log::LogLine;
 use super::memory::Memory;
@@ -66,11 +67,9 @@ impl Proxy {
         let upstream = Upstream::new(&config).map_err(|error| SetupError::Client { cause: error.to_string() })?;
         let (close, closing) = watch::channel(false);
         let slots = Arc::new(Semaphore::new(config.limits.concurrent.min(Semaphore::MAX_PERMITS)));
-        // More threads than processors render no faster, and each of them keeps memory.
-        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
-        let renders = Arc::new(Semaphore::new(processors));
+        let budget = Budget::new(&config.limits);
         let (metrics, memory) = (Arc::new(Metrics::default()), Arc::new(Memory::new(config.limits.responses)));
-        let state = State { config, models, upstream, metrics, memory, slots, renders, closing };
+        let state = State { config, models, upstream, metrics, memory, slots, budget, closing };
         Ok(Self { state: Arc::new(state), close })
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, watch};
 
+use super::budget::Budget;
 use super::config::Config;
 use super::memory::Memory;
 use super::metrics::Metrics;
@@ -21,8 +22,8 @@ pub(crate) struct State {
     pub memory: Arc<Memory>,
     /// One for each request that may be answered at the same time.
     pub slots: Arc<Semaphore>,
-    /// One for each prompt that may be rendered at the same time.
-    pub renders: Arc<Semaphore>,
+    /// How much memory requests may take, and how many are read and rendered at the same time.
+    pub budget: Budget,
     /// Whether answers have to end now.
     pub closing: watch::Receiver<bool>,
 }

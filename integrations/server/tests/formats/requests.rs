@@ -5,7 +5,7 @@ use unjinja_grammar::{GrammarExt, GrammarOptions};
 use unjinja_runtime::Options;
 use unjinja_server::anthropic::MessagesRequest;
 use unjinja_server::openai::ChatRequest;
-use unjinja_server::{ApiError, Prepared, ResponseFormat, Role, ToolChoice};
+use unjinja_server::{ApiError, Prepared, Promise, ResponseFormat, Role, ToolChoice};
 use unjinja_spec::{ArgumentsForm, CallIdForm, ContentForm, Functions, FunctionsForm, Messages, SystemPlace};
 
 use crate::support::{Failure, models, spec};
@@ -32,7 +32,7 @@ fn merge(request: &mut Value, fields: Value) {
 
 fn tools() -> Value {
     json!([
-        {"type": "function", "function": {"name": "f", "description": "F.", "strict": true, "parameters": {"type": "object", "properties": {}}}},
+        {"type": "function", "function": {"name": "f", "description": "F.", "strict": false, "parameters": {"type": "object", "properties": {}}}},
         {"type": "function", "function": {"name": "g"}},
     ])
 }
@@ -51,7 +51,6 @@ fn what_is_not_supported_is_refused_by_name() {
         (json!({"audio": {}}), "audio"),
         (json!({"modalities": ["text", "audio"]}), "modalities[1]"),
         (json!({"web_search_options": {}}), "web_search_options"),
-        (json!({"continue_final_message": true}), "continue_final_message"),
         (json!({"messages": [{"role": "assistant", "function_call": {"name": "f"}}]}), "messages[0].function_call"),
         (json!({"tools": [{"type": "custom", "custom": {"name": "f"}}]}), "tools[0].type"),
         (json!({"tool_choice": {"type": "custom", "custom": {"name": "f"}}}), "tool_choice.type"),
@@ -70,7 +69,8 @@ fn what_is_not_supported_is_refused_by_name() {
         (json!({"mcp_servers": [{}]}), "mcp_servers"),
         (json!({"n": 2}), "n"),
         (
-            json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "The"}]}),
+            json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "a", "name": "f", "input": {}}]}]}),
             "messages[1]",
         ),
     ];
@@ -180,6 +180,16 @@ fn every_form_of_tool_choice_is_read() -> Result<(), Failure> {
         assert_eq!((prepared.callable.len(), prepared.constrained), (callable, constrained), "{expected:?}");
         assert_eq!(prepared.context.get("tools").is_some(), expected != ToolChoice::None);
     }
+    let mut strict = tools();
+    strict[0]["function"]["strict"] = json!(true);
+    let prepared = openai(json!({"tools": strict}))?.prepare(&spec())?;
+    assert_eq!(
+        (prepared.strict_tools, prepared.constrained, prepared.promises),
+        (vec!["f".into()], true, vec![Promise::Strict])
+    );
+    let other = json!({"type": "function", "function": {"name": "g"}});
+    let prepared = openai(json!({"tools": strict, "tool_choice": other}))?.prepare(&spec())?;
+    assert_eq!((prepared.strict_tools.len(), prepared.promises), (0, vec![Promise::Call]));
     for (choice, expected) in [
         (json!({"type": "auto"}), ToolChoice::Auto),
         (json!({"type": "any"}), ToolChoice::Required),
