@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, Status};
 use unjinja_server::http::{
-    Bos, Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Secret, ServedModel, Timeouts, Unkept, UpstreamApi,
-    UpstreamConfig, UpstreamFacts, UpstreamServer, discover,
+    Bos, Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Reloader, Secret, ServedModel, Timeouts, Unkept,
+    UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer, discover,
 };
 
 use crate::arguments::{CutArgs, Engine};
@@ -213,17 +213,21 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         if !ui.quiet {
             anstream::eprintln!("listening on http://{address} for {}", visible::line(&names.join(", ")));
         }
+        let reloads = reloads(arguments, proxy.reloader(), ui)?;
         let (upstream, problem) = (arguments.upstream.clone(), proxy.upstream_problem());
         tokio::spawn(async move {
             if let Some(problem) = problem.await {
                 warn(ui, &format!("{upstream}: {problem}"));
             }
         });
-        Ok(proxy
-            .serve(listener, async move {
-                let _ = stop.await;
-            })
-            .await?)
+        // A task of its own: connections are taken while templates are read again.
+        let serves = tokio::spawn(proxy.serve(listener, async move {
+            let _ = stop.await;
+        }));
+        tokio::select! {
+            served = serves => Ok(served.map_err(std::io::Error::other)??),
+            () = reloads => Ok(()),
+        }
     });
     // What a request still computes is not waited for.
     runtime.shutdown_background();
@@ -262,6 +266,40 @@ fn signals() -> Result<oneshot::Receiver<()>, Failure> {
         }
     });
     Ok(receive)
+}
+
+/// Reads templates and keys again at each SIGHUP. If that fails, what was read before stays.
+#[cfg(unix)]
+fn reloads(arguments: &Arguments, reloader: Reloader, ui: Ui) -> Result<impl Future<Output = ()>, Failure> {
+    let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())?;
+    Ok(async move {
+        while signal.recv().await.is_some() {
+            // Reading templates takes a while; answers are written by other threads meanwhile.
+            match tokio::task::block_in_place(|| reload(arguments, &reloader, ui)) {
+                Ok(count) if !ui.quiet => {
+                    anstream::eprintln!("reloaded: the templates of all models ({count}), and the key")
+                }
+                Ok(_) => {}
+                Err(failure) => warn(ui, &format!("nothing was reloaded: {failure}")),
+            }
+        }
+    })
+}
+
+/// There is no such signal elsewhere.
+#[cfg(not(unix))]
+fn reloads(_: &Arguments, _: Reloader, _: Ui) -> Result<impl Future<Output = ()>, Failure> {
+    Ok(std::future::pending())
+}
+
+#[cfg(unix)]
+fn reload(arguments: &Arguments, reloader: &Reloader, ui: Ui) -> Result<usize, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let facts = found(arguments, &runtime, ui)?;
+    let (models, key) = (models(arguments, &facts, ui)?, key(arguments.api_key_file.as_deref(), KEY)?);
+    let count = models.iter().count();
+    reloader.replace(models, key).map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(count)
 }
 
 fn warn(ui: Ui, text: &str) {

@@ -493,3 +493,31 @@ fn a_certificate_can_be_trusted() -> Result<(), Failure> {
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Safely."), "{answer}");
     Ok(())
 }
+
+#[test]
+fn a_hangup_reads_the_template_again_and_a_broken_one_changes_nothing() -> Result<(), Failure> {
+    let template = |word: &str| {
+        let message = format!("<|{{{{ m.role }}}}|>{word} {{{{ m.content }}}}<|end|>");
+        format!(
+            "{{% for m in messages %}}{message}{{% endfor %}}{{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+        )
+    };
+    let path = file("hangup.jinja", &template("First"))?;
+    let (upstream, url) = slow(1, 0)?;
+    let serve = Serve::with(&path, &url, &[], &[])?;
+    let asked = || -> Result<String, Failure> {
+        serve.answer("")?;
+        Ok(upstream.last()["prompt"].as_str().unwrap_or_default().to_owned())
+    };
+    assert!(asked()?.contains("First Hello"));
+    for (text, said, word) in [
+        ("{% for".to_owned(), "nothing was reloaded", "First"),
+        (template("Second"), "reloaded: the templates of all models (1)", "Second"),
+    ] {
+        file("hangup.jinja", &text)?;
+        serve.signal("HUP")?;
+        serve.waits_for(said);
+        assert!(asked()?.contains(&format!("{word} Hello")), "{}", serve.said());
+    }
+    Ok(())
+}

@@ -42,4 +42,4 @@ pub use config::{
 pub use discover::{UpstreamFacts, UpstreamModel, UpstreamServer, UpstreamTemplate, discover};
 pub use log::{Log, LogLine};
 pub use models::{ModelNameError, Models, ServedModel};
-pub use serve::{Proxy, SetupError};
+pub use serve::{Proxy, Reloader, SetupError};

@@ -229,7 +229,7 @@ fn read(state: &State, api: Api, mut value: Value) -> Result<Asked, ApiError> {
         return Err(ApiError::invalid("tools", cause, "send fewer"));
     }
     let name = value.get("model").and_then(|name| name.as_str()).unwrap_or_default();
-    let served = state.models.get(name)?.clone();
+    let served = state.now().models.get(name)?.clone();
     let spec = served.model.spec();
     let (prepared, include_usage, responses) = match api {
         Api::OpenAi => {

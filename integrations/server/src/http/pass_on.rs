@@ -109,8 +109,9 @@ pub(crate) async fn pass_on(
         ignored = fields::keep(body, &named);
     }
     let name = value["model"].as_str().unwrap_or_default().to_owned();
-    let known = state.models.get(&name).ok().and_then(|served| served.upstream_name());
-    let name = state.upstream.name_of(known.unwrap_or(&name), known.is_none()).await;
+    let known = state.now().models.get(&name).ok().and_then(|served| served.upstream_name().map(str::to_owned));
+    let any_name = known.is_none();
+    let name = state.upstream.name_of(&known.unwrap_or(name), any_name).await;
     if !name.is_empty() {
         value["model"] = name.into();
     }

@@ -1,14 +1,18 @@
 //! The endpoints. Every error, also that of an unknown path, is JSON in the form of the API that the path belongs to.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Path, Request, State as Shared};
 use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::routing::{get, post};
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -70,7 +74,7 @@ pub(crate) fn router(state: Arc<State>) -> Router {
 }
 
 async fn check_key(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response<Body> {
-    match guard::check(state.config.key.as_ref(), request.headers()) {
+    match guard::check(state.now().key.as_ref(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(error) => refused(&state, Api::of_path(request.uri().path()), "*", &error, "no valid key"),
     }
@@ -129,7 +133,7 @@ async fn generate(
     };
     let mut guard = Guard::new(route, &state.metrics, &state.config.log);
     let unread = "the request could not be read";
-    let (error, why) = match timeout(state.config.timeouts.client, to_bytes(request.into_body(), limits.body)).await {
+    let (error, why) = match timeout(state.config.timeouts.client, received(request.into_body(), limits.body)).await {
         // A client that is slow to send its request keeps no place from others.
         Ok(Ok(body)) => match state.slots.clone().try_acquire_owned() {
             Ok(permit) => {
@@ -145,10 +149,30 @@ async fn generate(
             Err(_) => (busy(), "too many requests"),
         },
         Err(_) => (ApiError::new(408, "the request did not arrive in time; send it again"), unread),
-        Ok(Err(_)) => (too_long(), unread),
+        Ok(Err(Unread::TooLong)) => (too_long(), unread),
+        Ok(Err(Unread::Broken)) => (ApiError::new(400, "the body of the request is malformed; send it again"), unread),
     };
     guard.end(error.status(), Some(why.to_owned()), std::time::Duration::ZERO);
     error_response(api, &error)
+}
+
+/// Why a body is not read to its end.
+enum Unread {
+    TooLong,
+    Broken,
+}
+
+/// The whole body of a request.
+async fn received(body: Body, most: usize) -> Result<Bytes, Unread> {
+    let (mut stream, mut bytes) = (body.into_data_stream(), BytesMut::new());
+    while let Some(more) = poll_fn(|context| Pin::new(&mut stream).poll_next(context)).await {
+        let more = more.map_err(|_| Unread::Broken)?;
+        if bytes.len() + more.len() > most {
+            return Err(Unread::TooLong);
+        }
+        bytes.extend_from_slice(&more);
+    }
+    Ok(bytes.freeze())
 }
 
 /// A model in the form of both APIs.
@@ -160,7 +184,7 @@ fn described(model: &ServedModel) -> Value {
 }
 
 async fn models(Shared(state): Shared<Arc<State>>) -> Response<Body> {
-    let list: Vec<Value> = state.models.iter().map(described).collect();
+    let list: Vec<Value> = state.now().models.iter().map(described).collect();
     let id = |model: Option<&Value>| model.map_or(Value::Null, |model| model["id"].clone());
     let (first, last) = (id(list.first()), id(list.last()));
     let body = json!({"object": "list", "data": list, "has_more": false, "first_id": first, "last_id": last});
@@ -168,8 +192,9 @@ async fn models(Shared(state): Shared<Arc<State>>) -> Response<Body> {
 }
 
 async fn model(Shared(state): Shared<Arc<State>>, Path(name): Path<String>) -> Response<Body> {
-    let known: Vec<&str> = state.models.iter().map(ServedModel::name).collect();
-    match state.models.iter().find(|model| model.name() == name) {
+    let now = state.now();
+    let known: Vec<&str> = now.models.iter().map(ServedModel::name).collect();
+    match now.models.iter().find(|model| model.name() == name) {
         Some(model) => json_response(described(model).to_string()),
         None => error_response(Api::OpenAi, &ApiError::no_model(&name, &known.join(", "))),
     }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::serve::Listener;
@@ -17,13 +17,13 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use super::budget::Budget;
-use super::config::{Bos, Config, UpstreamApi};
+use super::config::{Bos, Config, Secret, UpstreamApi};
 use super::log::LogLine;
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::models::{Models, ServedModel};
 use super::router::router;
-use super::state::State;
+use super::state::{Replaceable, State};
 use super::upstream::Upstream;
 
 /// How long clients may take to read the last event.
@@ -59,18 +59,20 @@ impl Proxy {
     /// # Errors
     /// If no client for the upstream can be made; with [`Bos::Template`], if a template writes a BOS whose text is not known.
     pub fn new(config: Config, models: Models) -> Result<Self, SetupError> {
-        if config.upstream.bos == Bos::Template
-            && let Some(model) = models.iter().find(|model| model.lacks_bos())
-        {
-            return Err(SetupError::NoBos { model: model.name().to_owned() });
-        }
+        check_bos(&config, &models)?;
         let upstream = Upstream::new(&config).map_err(|error| SetupError::Client { cause: error.to_string() })?;
         let (close, closing) = watch::channel(false);
         let slots = Arc::new(Semaphore::new(config.limits.concurrent.min(Semaphore::MAX_PERMITS)));
         let budget = Budget::new(&config.limits);
         let (metrics, memory) = (Arc::new(Metrics::default()), Arc::new(Memory::new(config.limits.responses)));
-        let state = State { config, models, upstream, metrics, memory, slots, budget, closing };
+        let replaced = RwLock::new(Arc::new(Replaceable { models, key: config.key.clone() }));
+        let state = State { config, replaced, upstream, metrics, memory, slots, budget, closing };
         Ok(Self { state: Arc::new(state), close })
+    }
+
+    /// Replaces the models and the key while the proxy runs.
+    pub fn reloader(&self) -> Reloader {
+        Reloader(self.state.clone())
     }
 
     /// Asks whether the upstream answers, and whether prompts begin with one BOS: llama.cpp says whether it adds one. Says why not.
@@ -82,11 +84,12 @@ impl Proxy {
                 return Some(format!("{}; every request asks it again", trouble.error.message()));
             }
             let upstream = state.upstream.config();
-            if upstream.api == UpstreamApi::OpenAi || !state.models.iter().any(|model| model.tokens.begins) {
+            let now = state.now();
+            if upstream.api == UpstreamApi::OpenAi || !now.models.iter().any(|model| model.tokens.begins) {
                 return None;
             }
             let said = state.upstream.says_bos().await;
-            state.models.iter().find_map(|model| bos_problem(upstream.bos, said, model))
+            now.models.iter().find_map(|model| bos_problem(upstream.bos, said, model))
         }
     }
 
@@ -123,6 +126,29 @@ impl Proxy {
         }
         Ok(())
     }
+}
+
+/// Replaces the models and the key of a [`Proxy`] that runs. Requests that are being answered keep what they began with.
+#[derive(Debug, Clone)]
+pub struct Reloader(Arc<State>);
+
+impl Reloader {
+    /// From now on, these models are served, and clients must send this key.
+    ///
+    /// # Errors
+    /// As [`Proxy::new`]; nothing is replaced then.
+    pub fn replace(&self, models: Models, key: Option<Secret>) -> Result<(), SetupError> {
+        check_bos(&self.0.config, &models)?;
+        let replaced = Arc::new(Replaceable { models, key });
+        *self.0.replaced.write().unwrap_or_else(PoisonError::into_inner) = replaced;
+        Ok(())
+    }
+}
+
+/// With [`Bos::Template`], the text of every BOS has to be known.
+fn check_bos(config: &Config, models: &Models) -> Result<(), SetupError> {
+    let lacking = models.iter().find(|model| config.upstream.bos == Bos::Template && model.lacks_bos());
+    lacking.map_or(Ok(()), |model| Err(SetupError::NoBos { model: model.name().to_owned() }))
 }
 
 /// Why the prompts of a model whose template writes BOS do not begin with one, or why this is not known. `said` is whether llama.cpp adds one.

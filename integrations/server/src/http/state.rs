@@ -1,21 +1,30 @@
 //! What all requests share.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::{Semaphore, watch};
 
 use super::budget::Budget;
-use super::config::Config;
+use super::config::{Config, Secret};
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::models::Models;
 use super::upstream::Upstream;
 
+/// What an operator may replace while the proxy runs. A request keeps what it began with.
+#[derive(Debug)]
+pub(crate) struct Replaceable {
+    pub models: Models,
+    /// The key that clients must send.
+    pub key: Option<Secret>,
+}
+
 /// What all requests share.
 #[derive(Debug)]
 pub(crate) struct State {
     pub config: Config,
-    pub models: Models,
+    /// What can be replaced while requests are answered.
+    pub replaced: RwLock<Arc<Replaceable>>,
     pub upstream: Upstream,
     pub metrics: Arc<Metrics>,
     /// The responses that later requests may name.
@@ -26,4 +35,11 @@ pub(crate) struct State {
     pub budget: Budget,
     /// Whether answers have to end now.
     pub closing: watch::Receiver<bool>,
+}
+
+impl State {
+    /// The models and the key at this moment.
+    pub(crate) fn now(&self) -> Arc<Replaceable> {
+        self.replaced.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
