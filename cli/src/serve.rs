@@ -4,15 +4,15 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, Status};
 use unjinja_server::http::{
-    Bos, Config, GrammarUse, Limits, Log, LogLine, Models, Proxy, Reloader, Secret, ServedModel, Timeouts, Unkept,
-    UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer, discover,
+    Bos, Config, GrammarUse, Limits, Log, LogLevel, LogLine, ModelNameError, Models, Proxy, Reloader, Secret,
+    ServedModel, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer, discover,
 };
 
 use crate::arguments::{CutArgs, Engine};
@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
     /// the upstream is asked which model it has.
     #[arg(long, value_name = "[NAME=]FILE")]
     template: Vec<String>,
+    /// Another name to which a model answers, where several are served: agents have names of models built in.
+    #[arg(long, value_name = "NAME=MODEL")]
+    alias: Vec<String>,
     #[command(flatten)]
     parser: ParserArgs,
     /// The name of the model at the upstream; by default NAME, or else the name that the client sends.
@@ -91,6 +94,9 @@ pub(crate) struct Arguments {
     pass_field: Vec<String>,
     #[command(flatten)]
     cut: CutArgs,
+    /// How lines of the log are written: as text, or as one JSON object each, with the time in seconds since 1970.
+    #[arg(long, value_enum, default_value = "text")]
+    log_format: LogFormat,
     /// Add the parser's diagnostics to answers, in an extra field.
     #[arg(long)]
     diagnostics: bool,
@@ -159,6 +165,13 @@ enum Grammar {
     None,
     Promised,
     Always,
+}
+
+/// How lines of the log are written.
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
 }
 
 /// What becomes of promises that nobody makes the model keep.
@@ -395,16 +408,30 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
         client: seconds(limits.client_timeout),
         shutdown: seconds(limits.shutdown_timeout),
     };
+    let format = arguments.log_format;
     config.log = Log::to(move |line| {
-        let important = match line {
-            LogLine::Request { status, .. } => *status >= 500,
-            _ => true,
-        };
+        let important = !matches!(line, LogLine::Request { .. }) || line.level() == LogLevel::Error;
         if log::is_on() || (important && !ui.quiet) {
-            anstream::eprintln!("{}", visible::line(&line.to_string()));
+            anstream::eprintln!("{}", written(line, format, SystemTime::now()));
         }
     });
     Ok(config)
+}
+
+/// A line of the log, with its time and level.
+fn written(line: &LogLine, format: LogFormat, now: SystemTime) -> String {
+    match format {
+        LogFormat::Text => {
+            let time = httpdate::fmt_http_date(now);
+            format!("{time} {}: {}", line.level().name(), visible::line(&line.to_string()))
+        }
+        LogFormat::Json => {
+            let mut object = line.to_json();
+            let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            object["time"] = since.as_secs_f64().into();
+            object.to_string()
+        }
+    }
 }
 
 /// The key in a file, or else in an environment variable.
@@ -467,7 +494,14 @@ fn models(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Models
         }
         served.push(one);
     }
-    Models::new(served).map_err(|error| Failure::Input(error.to_string()))
+    let named = |error: ModelNameError| Failure::Input(error.to_string());
+    arguments.alias.iter().try_fold(Models::new(served).map_err(named)?, |models, alias| {
+        let parts = alias.split_once('=').filter(|(name, model)| !name.is_empty() && !model.is_empty());
+        let Some((name, model)) = parts else {
+            return Err(Failure::Input(format!("--alias {alias}: write it as NAME=MODEL")));
+        };
+        models.alias(name, model).map_err(named)
+    })
 }
 
 /// A model to serve, after a word about what it lacks. `file` is where it comes from.

@@ -40,6 +40,6 @@ pub use config::{
     Bos, Config, GrammarUse, Limits, Secret, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamUrlError,
 };
 pub use discover::{UpstreamFacts, UpstreamModel, UpstreamServer, UpstreamTemplate, discover};
-pub use log::{Log, LogLine};
+pub use log::{Log, LogLevel, LogLine};
 pub use models::{ModelNameError, Models, ServedModel};
 pub use serve::{Proxy, Reloader, SetupError};

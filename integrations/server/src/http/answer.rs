@@ -69,8 +69,14 @@ impl From<Trouble> for Refusal {
 pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, body: HeldBody) -> Response<Body> {
     match begin(&state, api, body).await {
         Err(refusal) => refused(api, guard, &refusal),
-        Ok(begun) if begun.stream => streamed(state, api, guard, begun),
-        Ok(begun) => whole(&state, api, guard, begun).await,
+        Ok(begun) => {
+            let mut guard = guard;
+            guard.model_is(&begun.model);
+            match begun.stream {
+                true => streamed(state, api, guard, begun),
+                false => whole(&state, api, guard, begun).await,
+            }
+        }
     }
 }
 
@@ -300,7 +306,7 @@ fn render(
 }
 
 /// Reads the whole answer. If the client goes away, this future is dropped, and the upstream's answer with it.
-async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
+async fn whole(state: &State, api: Api, mut guard: Guard, begun: Begun) -> Response<Body> {
     let Begun { model, asked, mut turn, opening, told, .. } = begun;
     let (mut answer, first) = match opening.await {
         Ok(opened) => opened,
@@ -322,6 +328,7 @@ async fn whole(state: &State, api: Api, guard: Guard, begun: Begun) -> Response<
     let ended = turn.finish(&mut out);
     note(state, &model, &ended);
     add(&state.metrics.bytes_out, out.len() as u64);
+    guard.used(ended.usage);
     guard.end(200, None, ended.own);
     let mut response = json_response(out);
     told.write(&mut response);
@@ -388,7 +395,7 @@ enum BodyPart {
     Complete,
 }
 
-async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mpsc::Sender<BodyPart>) {
+async fn pump(state: Arc<State>, api: Api, mut guard: Guard, begun: Begun, send: mpsc::Sender<BodyPart>) {
     let Begun { model, asked, mut turn, mut opening, .. } = begun;
     let (mut out, mut closing, silence) = (String::new(), state.closing.clone(), state.config.timeouts.silence);
     turn.start(&mut out);
@@ -436,6 +443,7 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, begun: Begun, send: mps
         let Some(on) = turn_on else {
             if let Some(ended) = ended {
                 note(&state, &model, &ended);
+                guard.used(ended.usage);
                 // The end is recorded before it is sent: a client that has the whole answer finds it in the metrics.
                 if let Ok(place) = send.reserve().await {
                     let status = error.as_ref().map_or(200, |trouble: &Trouble| trouble.error.status());

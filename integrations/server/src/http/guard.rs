@@ -10,6 +10,8 @@ use super::config::Secret;
 use super::log::{Log, LogLine};
 use super::metrics::{Active, Metrics, add};
 use crate::error::ApiError;
+use crate::finish::Usage;
+use crate::ids::unique_id;
 
 /// The status in the log and in the metrics of a request whose client went away.
 const GONE: u16 = 499;
@@ -30,10 +32,29 @@ pub(crate) fn check(key: Option<&Secret>, headers: &HeaderMap) -> Result<(), Api
     Err(ApiError::new(401, "this is not the API key; send it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"))
 }
 
+/// The header with the id of a request, and of its response.
+pub(crate) const REQUEST_ID: &str = "x-request-id";
+
+/// Bytes of an id that a client sends, at most.
+const LONGEST_ID: usize = 128;
+
+/// The id of a request: the client's, if that is a short word, or a new one.
+pub(crate) fn request_id(headers: &HeaderMap) -> String {
+    let is_word = |id: &&str| {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+        !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(is_part)
+    };
+    let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).filter(is_word);
+    sent.map_or_else(|| unique_id("req_"), str::to_owned)
+}
+
 /// A request that is being answered. It reports its end; if it is dropped before, the client went away.
 #[derive(Debug)]
 pub(crate) struct Guard {
+    id: String,
     route: &'static str,
+    model: Option<String>,
+    tokens: Option<(u64, u64)>,
     began: Instant,
     metrics: Arc<Metrics>,
     log: Log,
@@ -43,15 +64,26 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    pub(crate) fn new(route: &'static str, metrics: &Arc<Metrics>, log: &Log) -> Self {
+    pub(crate) fn new(id: String, route: &'static str, metrics: &Arc<Metrics>, log: &Log) -> Self {
         let (began, active) = (Instant::now(), metrics.enter());
         let (metrics, log) = (metrics.clone(), log.clone());
-        Self { route, began, metrics, log, ended: false, _active: active, permit: None }
+        let (model, tokens) = (None, None);
+        Self { id, route, model, tokens, began, metrics, log, ended: false, _active: active, permit: None }
     }
 
     /// The request keeps one of the places for requests until it has ended.
     pub(crate) fn hold(&mut self, permit: OwnedSemaphorePermit) {
         self.permit = Some(permit);
+    }
+
+    /// This model answers.
+    pub(crate) fn model_is(&mut self, name: &str) {
+        self.model = Some(name.to_owned());
+    }
+
+    /// What the answer took, if the upstream says it.
+    pub(crate) fn used(&mut self, usage: Option<Usage>) {
+        self.tokens = usage.map(|usage| (usage.input, usage.output));
     }
 
     /// The request was answered. `own` is the time in which the proxy worked for it.
@@ -64,7 +96,9 @@ impl Guard {
         self.ended = true;
         self.metrics.request(self.route, status);
         let milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.log.write(LogLine::Request { route: self.route, status, milliseconds, error });
+        let (id, model) = (std::mem::take(&mut self.id), self.model.take());
+        let (route, tokens) = (self.route, self.tokens);
+        self.log.write(LogLine::Request { id, route, status, milliseconds, model, tokens, error });
     }
 }
 

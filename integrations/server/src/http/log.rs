@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 type Sink = dyn Fn(&LogLine) + Send + Sync;
 
 /// Takes the lines of the log.
@@ -39,12 +41,18 @@ impl fmt::Debug for Log {
 pub enum LogLine {
     /// A request was answered, or refused.
     Request {
+        /// The id of the request: what the client sent as `x-request-id`, or one of our own. The response has it too.
+        id: String,
         /// The path of the endpoint.
         route: &'static str,
         /// The HTTP status.
         status: u16,
         /// Milliseconds until the answer was complete.
         milliseconds: u64,
+        /// The name of the model that answered.
+        model: Option<String>,
+        /// Tokens of the prompt and of the output, as the upstream counts them.
+        tokens: Option<(u64, u64)>,
         /// Why it failed, if it did. The text is ours and the upstream's, never the client's.
         error: Option<String>,
     },
@@ -66,11 +74,72 @@ pub enum LogLine {
     Note(String),
 }
 
+/// How important a line of the log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// As it should be.
+    Info,
+    /// An operator should look at it.
+    Warning,
+    /// A request failed, and not because of the client.
+    Error,
+}
+
+impl LogLevel {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl LogLine {
+    /// How important the line is.
+    pub fn level(&self) -> LogLevel {
+        match self {
+            Self::Request { status, .. } if *status >= 500 => LogLevel::Error,
+            Self::Request { .. } | Self::Note(_) => LogLevel::Info,
+            Self::Diagnostic { .. } | Self::Unchecked { .. } => LogLevel::Warning,
+        }
+    }
+
+    /// The line as a JSON object, for programs that read logs.
+    ///
+    /// ```
+    /// use unjinja_server::http::LogLine;
+    ///
+    /// let line = LogLine::Note("shutting down".to_owned());
+    /// assert_eq!(line.to_json(), serde_json::json!({"level": "info", "kind": "note", "message": "shutting down"}));
+    /// ```
+    pub fn to_json(&self) -> Value {
+        let mut object = match self {
+            Self::Request { id, route, status, milliseconds, model, tokens, error } => json!({
+                "kind": "request", "id": id, "route": route, "status": status, "milliseconds": milliseconds, "model": model,
+                "input_tokens": tokens.map(|(input, _)| input), "output_tokens": tokens.map(|(_, output)| output), "error": error,
+            }),
+            Self::Diagnostic { model, kind } => json!({"kind": "diagnostic", "model": model, "diagnostic": kind}),
+            Self::Unchecked { model, keywords } => json!({"kind": "unchecked", "model": model, "keywords": keywords}),
+            Self::Note(text) => json!({"kind": "note", "message": text}),
+        };
+        object["level"] = self.level().name().into();
+        object
+    }
+}
+
 impl fmt::Display for LogLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Request { route, status, milliseconds, error } => {
-                write!(f, "{route} {status} {milliseconds} ms")?;
+            Self::Request { id, route, status, milliseconds, model, tokens, error } => {
+                write!(f, "{route} {status} {milliseconds} ms {id}")?;
+                if let Some(model) = model {
+                    write!(f, " {model}")?;
+                }
+                if let Some((input, output)) = tokens {
+                    write!(f, " {input} + {output} tokens")?;
+                }
                 error.as_ref().map_or(Ok(()), |error| write!(f, ": {error}"))
             }
             Self::Diagnostic { model, kind } if kind == "stripped_tokens" => write!(

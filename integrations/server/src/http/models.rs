@@ -125,7 +125,11 @@ fn told(error: ModelError) -> String {
 
 /// All models of a proxy.
 #[derive(Debug, Clone)]
-pub struct Models(Vec<ServedModel>);
+pub struct Models {
+    served: Vec<ServedModel>,
+    /// Other names, each with that of the model.
+    aliases: Vec<(String, String)>,
+}
 
 impl Models {
     /// These models. A single one answers to every name; of several, a request names one.
@@ -141,21 +145,34 @@ impl Models {
                 return Err(ModelNameError::Twice(model.name.clone()));
             }
         }
-        Ok(Self(models))
+        Ok(Self { served: models, aliases: Vec::new() })
+    }
+
+    /// A model answers to this name too: agents have names of models built in.
+    ///
+    /// # Errors
+    /// If no model is called `model`.
+    pub fn alias(mut self, alias: impl Into<String>, model: &str) -> Result<Self, ModelNameError> {
+        if !self.served.iter().any(|served| served.name == model) {
+            return Err(ModelNameError::Unknown(model.to_owned()));
+        }
+        self.aliases.push((alias.into(), model.to_owned()));
+        Ok(self)
     }
 
     /// The models in the order in which they were given.
     pub fn iter(&self) -> impl Iterator<Item = &ServedModel> {
-        self.0.iter()
+        self.served.iter()
     }
 
     /// The model for a request.
     pub(crate) fn get(&self, name: &str) -> Result<&ServedModel, ApiError> {
-        if let [one] = &self.0[..] {
+        if let [one] = &self.served[..] {
             return Ok(one);
         }
-        self.0.iter().find(|model| model.name == name).ok_or_else(|| {
-            let names: Vec<&str> = self.0.iter().map(ServedModel::name).collect();
+        let named = self.aliases.iter().find(|(alias, _)| alias == name).map_or(name, |(_, model)| model);
+        self.served.iter().find(|model| model.name == named).ok_or_else(|| {
+            let names: Vec<&str> = self.served.iter().map(ServedModel::name).collect();
             ApiError::no_model(name, &names.join(", "))
         })
     }
@@ -169,6 +186,8 @@ pub enum ModelNameError {
     None,
     /// Two models have this name.
     Twice(String),
+    /// An alias is for this model, and there is none of this name.
+    Unknown(String),
     /// This model was made from a spec, so it cannot render a prompt.
     NoTemplate(String),
     /// The template cannot be rendered without special tokens that the model's tokenizer does not have.
@@ -184,6 +203,7 @@ impl fmt::Display for ModelNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("there is no model to serve: give a template"),
+            Self::Unknown(name) => write!(f, "no model is called {name:?}: give an alias to one that is served"),
             Self::Twice(name) => write!(f, "two models are called {name:?}: give each a name of its own"),
             Self::NoTemplate(name) => write!(
                 f,

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::answer::{answer, count, error_response, json_response};
 use super::budget::HeldBody;
-use super::guard::{self, Guard};
+use super::guard::{self, Guard, REQUEST_ID, request_id};
 use super::log::LogLine;
 use super::metrics::add;
 use super::models::ServedModel;
@@ -74,16 +74,46 @@ pub(crate) fn router(state: Arc<State>) -> Router {
 }
 
 async fn check_key(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response<Body> {
-    match guard::check(state.now().key.as_ref(), request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(error) => refused(&state, Api::of_path(request.uri().path()), "*", &error, "no valid key"),
+    let id = request_id(request.headers());
+    let mut response = match guard::check(state.now().key.as_ref(), request.headers()) {
+        Ok(()) => {
+            let mut request = request;
+            request.extensions_mut().insert(RequestId(id.clone()));
+            next.run(request).await
+        }
+        Err(error) => refused(&state, Api::of_path(request.uri().path()), ("*", id.clone()), &error, "no valid key"),
+    };
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        // Anthropic's clients read the second.
+        for name in [REQUEST_ID, "request-id"] {
+            response.headers_mut().insert(name, value.clone());
+        }
     }
+    response
 }
 
-fn refused(state: &State, api: Api, route: &'static str, error: &ApiError, why: &str) -> Response<Body> {
+/// The id of a request.
+#[derive(Clone)]
+struct RequestId(String);
+
+fn refused(
+    state: &State,
+    api: Api,
+    (route, id): (&'static str, String),
+    error: &ApiError,
+    why: &str,
+) -> Response<Body> {
     state.metrics.request(route, error.status());
     let (status, error_text) = (error.status(), Some(why.to_owned()));
-    state.config.log.write(LogLine::Request { route, status, milliseconds: 0, error: error_text });
+    state.config.log.write(LogLine::Request {
+        id,
+        route,
+        status,
+        milliseconds: 0,
+        model: None,
+        tokens: None,
+        error: error_text,
+    });
     error_response(api, error)
 }
 
@@ -109,13 +139,14 @@ async fn generate(
     request: Request,
 ) -> Response<Body> {
     let api = asks.api();
+    let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let limits = state.config.limits;
     let busy = || {
         let message = format!("{} requests are being answered; send this one again later", limits.concurrent);
         ApiError::new(429, message)
     };
     if state.slots.available_permits() == 0 {
-        return refused(&state, api, route, &busy(), "too many requests");
+        return refused(&state, api, (route, id), &busy(), "too many requests");
     }
     let length: Option<usize> =
         request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -124,14 +155,14 @@ async fn generate(
         ApiError::new(413, message)
     };
     if length.is_some_and(|length| length > limits.body) {
-        return refused(&state, api, route, &too_long(), "the request is too long");
+        return refused(&state, api, (route, id), &too_long(), "the request is too long");
     }
     // What has no length may have all that is allowed.
     let room = match state.budget.body(length.unwrap_or(limits.body), state.config.timeouts.client).await {
         Ok(room) => room,
-        Err(error) => return refused(&state, api, route, &error, "too many large requests"),
+        Err(error) => return refused(&state, api, (route, id), &error, "too many large requests"),
     };
-    let mut guard = Guard::new(route, &state.metrics, &state.config.log);
+    let mut guard = Guard::new(id, route, &state.metrics, &state.config.log);
     let unread = "the request could not be read";
     let (error, why) = match timeout(state.config.timeouts.client, received(request.into_body(), limits.body)).await {
         // A client that is slow to send its request keeps no place from others.
