@@ -98,8 +98,7 @@ mod tests {
         let template = Template::parse("t.jinja", QUADRATIC).unwrap();
         let conversation = |count: usize| json!({"messages": (0..count).map(|number| json!({"role": "user", "content": number.to_string()})).collect::<Vec<_>>()});
         assert_eq!(template.render(&conversation(2_000)).unwrap().len(), 2_000);
-        let mut limits = Limits::default();
-        limits.fuel_per_byte = 0;
+        let limits = Limits { fuel_per_byte: 0, ..Limits::default() };
         let error = template.with_limits(limits).render(&conversation(2_000)).unwrap_err();
         assert_eq!(error.kind(), RenderErrorKind::Limit);
         let endless =
