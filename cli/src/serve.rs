@@ -12,7 +12,8 @@ use tokio::sync::oneshot;
 use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, Status};
 use unjinja_server::http::{
     Bos, Config, GrammarUse, Limits, Log, LogLevel, LogLine, ModelNameError, Models, Proxy, Reloader, Secret,
-    ServedModel, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer, discover,
+    ServedModel, SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer,
+    discover,
 };
 
 use crate::arguments::{CutArgs, Engine};
@@ -89,6 +90,9 @@ pub(crate) struct Arguments {
     /// A web page that may ask, such as `https://chat.example`; `*` for any. Without it, requests of pages are refused.
     #[arg(long, value_name = "ORIGIN", help_heading = "Security")]
     cors: Vec<String>,
+    /// What becomes of requests whose messages spell a special token, such as `<|im_end|>`: the model reads it as that token.
+    #[arg(long, value_enum, default_value = "report", help_heading = "Security")]
+    markers: Markers,
     /// A field of requests that goes on to the upstream. Without it, only those go on that say how to sample.
     #[arg(long, value_name = "FIELD", help_heading = "Security")]
     pass_field: Vec<String>,
@@ -165,6 +169,15 @@ enum Grammar {
     None,
     Promised,
     Always,
+}
+
+/// What becomes of requests whose messages spell a special token.
+#[derive(Clone, Copy, ValueEnum)]
+enum Markers {
+    /// They are answered. The log and the metrics say so.
+    Report,
+    /// They have status 400.
+    Refuse,
 }
 
 /// How lines of the log are written.
@@ -384,6 +397,10 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
     config.diagnostics = arguments.diagnostics;
     config.refuse_media = arguments.refuse_media;
     config.describe_tools = arguments.describe_tools;
+    config.markers = match arguments.markers {
+        Markers::Report => SpelledMarkers::Report,
+        Markers::Refuse => SpelledMarkers::Refuse,
+    };
     config.unkept = match arguments.unkept_promises {
         UnkeptPromises::Refuse => Unkept::Refuse,
         UnkeptPromises::Accept => Unkept::Accept,

@@ -210,7 +210,9 @@ impl<'a> Judge<'a> {
         // A name may contain escapes. Arguments that the model wrote as JSON occur as they are, or inside a string.
         let mut least = Some(find(name).unwrap_or(from));
         if is_json && !arguments.is_empty() && arguments != b"{}" {
-            let found = find(arguments).or_else(|| find_unescaped(&self.text[from..], arguments).map(|at| from + at));
+            let rest = &self.text[from..];
+            let rewritten = || find_unescaped(rest, arguments).or_else(|| find_escaped(rest, arguments));
+            let found = find(arguments).or_else(|| rewritten().map(|at| from + at));
             least = least.and_then(|least| Some(least.max(found?)));
         }
         let first = least.unwrap_or(self.text.len() + 1);
@@ -228,6 +230,25 @@ impl<'a> Judge<'a> {
         };
         (first..=self.text.len()).filter(fits)
     }
+}
+
+/// The end of a part that has escapes where the text has control characters.
+fn find_escaped(text: &[u8], part: &[u8]) -> Option<usize> {
+    let end = |from: usize| {
+        let (mut at, mut rest) = (from, part);
+        while !rest.is_empty() {
+            let byte = *text.get(at)?;
+            let escape = serde_json::Value::from(char::from(byte).to_string()).to_string();
+            let escape = escape.trim_matches('"').as_bytes();
+            rest = match rest.strip_prefix(&[byte]) {
+                None if byte < b' ' => rest.strip_prefix(escape)?,
+                after => after?,
+            };
+            at += 1;
+        }
+        Some(at)
+    };
+    (0..text.len()).find_map(end)
 }
 
 /// The end of a part that the text contains with JSON escapes.

@@ -6,7 +6,7 @@
 //! one request: it renders, asks the `upstream`, and runs one `turn` of the parser, whose events `reply` writes in the
 //! client's format. `pass_on` passes on what is about no chat. `discover` asks an upstream what it is. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
 //! `client`.
-//! `promises` makes the grammar, and refuses what nobody keeps. `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `budget` bounds what they take, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
+//! `spelled` finds special tokens in messages. `promises` makes the grammar, and refuses what nobody keeps. `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `budget` bounds what they take, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
 //! share.
 //!
 //! Nothing here logs a prompt, an answer or a key.
@@ -29,6 +29,7 @@ mod promises;
 mod reply;
 mod router;
 mod serve;
+mod spelled;
 mod state;
 mod tokens;
 mod tools;
@@ -37,7 +38,8 @@ mod upstream;
 
 pub use client::client_builder;
 pub use config::{
-    Bos, Config, GrammarUse, Limits, Secret, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamUrlError,
+    Bos, Config, GrammarUse, Limits, Secret, SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig,
+    UpstreamUrlError,
 };
 pub use discover::{UpstreamFacts, UpstreamModel, UpstreamServer, UpstreamTemplate, discover};
 pub use log::{Log, LogLevel, LogLine};

@@ -424,7 +424,7 @@ impl CallObject {
             return progress;
         }
         let bytes = [byte];
-        let (progress, json) = self.reader.feed::<S>(&bytes, usize::MAX, &Begins::NOTHING);
+        let (progress, json) = self.reader.feed::<S>(&bytes);
         self.unescaped.clear();
         self.unescaper.feed(json, &mut self.unescaped);
         self.too_long |= !self.text.push(&self.unescaped);
@@ -491,7 +491,7 @@ impl CallObject {
             return self.escape(bytes[0]);
         }
         let Self { reader, arguments, .. } = self;
-        let (progress, json) = reader.feed::<S>(bytes, from, stops);
+        let (progress, json) = reader.feed_until::<S>(bytes, from, stops);
         let (count, done) = match progress {
             Progress::Done(count) => (count, true),
             Progress::Stop(count) => (count, false),
@@ -553,7 +553,7 @@ impl CallObject {
 
     /// Bytes of an id: a string, or a number, which keeps its spelling.
     fn in_id<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
-        let (progress, json) = self.reader.feed::<S>(bytes, usize::MAX, &Begins::NOTHING);
+        let (progress, json) = self.reader.feed::<S>(bytes);
         if self.id_quoted.is_none() {
             self.id_quoted = json.first().map(|&byte| byte == b'"');
         }

@@ -19,11 +19,12 @@ use super::budget::HeldBody;
 use super::config::Config;
 use super::fields;
 use super::guard::Guard;
-use super::log::LogLine;
+use super::log::{LogLine, SPELLED};
 use super::metrics::add;
 use super::models::ServedModel;
 use super::promises::{Constraint, constrain, refused as not_rendered};
 use super::reply::{Api, Reply, ReplyOptions, Responses};
+use super::spelled;
 use super::state::State;
 use super::turn::{Ended, TurnReader};
 use super::upstream::{Answer, Ask, Piece, Trouble};
@@ -265,6 +266,9 @@ fn adapt(state: &State, served: &ServedModel, request: &mut Request) -> Result<(
     if let Some(place) = request.replaced.first().filter(|_| state.config.refuse_media) {
         return Err(ApiError::unsupported(place, "only text can be read here", "send text only"));
     }
+    if spelled::check(state, served, request)? {
+        report(state, served.name(), SPELLED.to_owned());
+    }
     if state.config.describe_tools {
         served.tools.describe(request);
     }
@@ -361,12 +365,16 @@ fn shutting_down() -> Trouble {
     Trouble::new("shutdown", 503, "the server is shutting down; send the request again")
 }
 
+/// Counts and logs something that an operator should know.
+fn report(state: &State, model: &str, kind: String) {
+    state.metrics.diagnostic(kind.clone());
+    state.config.log.write(LogLine::Diagnostic { model: model.to_owned(), kind });
+}
+
 fn note(state: &State, model: &str, ended: &Ended) {
     for kind in &ended.diagnostics {
         let kind = serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
-        let kind = kind.unwrap_or_default();
-        state.metrics.diagnostic(kind.clone());
-        state.config.log.write(LogLine::Diagnostic { model: model.to_owned(), kind });
+        report(state, model, kind.unwrap_or_default());
     }
     if let Some(usage) = ended.usage {
         add(&state.metrics.tokens_in, usage.input);

@@ -31,6 +31,8 @@ pub struct Config {
     pub refuse_media: bool,
     /// What becomes of calls that the model does not close.
     pub cut_calls: CutCalls,
+    /// What becomes of requests whose messages spell a special token of the model.
+    pub markers: SpelledMarkers,
     /// Whether tools that a template does not print are described in the system message. Otherwise such a request is refused.
     pub describe_tools: bool,
     /// What becomes of requests that promise what nobody makes the model keep.
@@ -53,6 +55,7 @@ impl Config {
             diagnostics: false,
             refuse_media: false,
             cut_calls: CutCalls::Keep,
+            markers: SpelledMarkers::default(),
             describe_tools: false,
             unkept: Unkept::default(),
             log: Log::none(),
@@ -189,6 +192,17 @@ pub enum Unkept {
     Refuse,
     /// It is accepted. The model may not keep the promise.
     Accept,
+}
+
+/// What becomes of a request in which the text of a message spells a special token of the model. The upstream reads it as that token, so
+/// a text from elsewhere can end a message and begin another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SpelledMarkers {
+    /// It is answered. The log and the metrics say so.
+    #[default]
+    Report,
+    /// It is refused, with status 400.
+    Refuse,
 }
 
 /// Limits on requests.

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+/// The kind of diagnostic for a request whose messages spell a special token.
+pub(crate) const SPELLED: &str = "special_token_in_message";
+
 type Sink = dyn Fn(&LogLine) + Send + Sync;
 
 /// Takes the lines of the log.
@@ -146,6 +149,11 @@ impl fmt::Display for LogLine {
                 f,
                 "{model}: stripped_tokens: an answer looks like a call without its special tokens; see that the upstream keeps \
                  them"
+            ),
+            Self::Diagnostic { model, kind } if kind == SPELLED => write!(
+                f,
+                "{model}: {kind}: the text of a message spells a special token, which the model reads as one; --markers refuse \
+                 refuses such requests"
             ),
             Self::Diagnostic { model, kind } => write!(f, "{model}: {kind}"),
             Self::Unchecked { model, keywords } => {

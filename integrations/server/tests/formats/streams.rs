@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message};
 use unjinja_server::anthropic::{EventWriter, ResponseBuilder};
 use unjinja_server::openai::{ChatCompletion, ChunkWriter, ReasoningName};
+use unjinja_server::responses::{ResponseEvent, ResponseWriter, ResponsesRequest};
 use unjinja_server::{CallIdShape, CallIds, Finish, ModelIds, Usage, sse};
 use unjinja_testkit::random::Random;
 
@@ -187,6 +188,77 @@ fn blocks_add_up_to_the_message_in_the_order_of_the_output() {
             }
         }
         assert_eq!(blocks.iter().map(|block| block["type"].as_str().unwrap()).collect::<Vec<_>>(), kinds);
+    });
+}
+
+#[test]
+fn items_add_up_to_the_message_and_so_do_their_events() {
+    let request = |tools: Value, more: Value| {
+        let mut body = json!({"model": "m", "input": "Hi", "tools": tools});
+        more.as_object().into_iter().flatten().for_each(|(key, value)| body[key] = value.clone());
+        ResponsesRequest::from_value(&body).unwrap()
+    };
+    let requests = [
+        request(json!([]), json!({})),
+        request(
+            json!([{"type": "custom", "name": "run"}]),
+            json!({"reasoning": {"summary": "auto"}, "include": ["reasoning.encrypted_content"]}),
+        ),
+    ];
+    turns(|items, model_ids, random| {
+        let request = &requests[random.below(2)];
+        let mut writer = ResponseWriter::new("m", ids(model_ids), request);
+        let (mut events, mut message) = (writer.start(), Message::default());
+        send(items, model_ids, random, &mut |event| {
+            message.apply(event);
+            events.extend(writer.event(event));
+        });
+        events.extend(writer.finish(&Finish::Stop, Some(Usage::new(3, 4))));
+        let numbers: Vec<u64> = events.iter().filter_map(|event| event.data["sequence_number"].as_u64()).collect();
+        assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
+        let last = &events.last().unwrap().data;
+        assert_eq!((last["type"].as_str(), &last["response"]), (Some("response.completed"), &writer.response()));
+        let output = last["response"]["output"].as_array().unwrap();
+        let (mut text, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
+        for (at, item) in output.iter().enumerate() {
+            let of_item = |event: &&ResponseEvent| event.data["output_index"] == at;
+            let deltas = events.iter().filter(of_item).filter(|event| event.name.ends_with(".delta"));
+            let added: String = deltas.filter_map(|event| event.data["delta"].as_str()).collect();
+            let ends: Vec<_> =
+                events.iter().filter(|event| event.name == "response.output_item.done").filter(of_item).collect();
+            assert_eq!((ends.len(), &ends[0].data["item"]), (1, item), "{items:?}");
+            match item["type"].as_str().unwrap() {
+                "message" => {
+                    assert_eq!(item["content"][0]["text"], added.as_str());
+                    text.push_str(&added);
+                }
+                "reasoning" => {
+                    let place = if request.reasoning_as_summary { "summary" } else { "content" };
+                    assert_eq!(item[place][0]["text"], added.as_str());
+                    let carried =
+                        item["encrypted_content"].as_str().and_then(|text| text.strip_prefix("unjinja:reasoning:"));
+                    assert_eq!(carried, request.carries_reasoning.then_some(added.as_str()));
+                    reasoning.push_str(&added);
+                }
+                "custom_tool_call" => {
+                    assert_eq!(item["input"], added.as_str());
+                    calls.push((item, None));
+                }
+                _ => {
+                    assert_eq!(item["arguments"], added.as_str());
+                    calls.push((item, Some(added)));
+                }
+            }
+        }
+        assert_eq!((&text, &reasoning), (&message.content, &message.reasoning_content), "{items:?}");
+        assert_eq!(last["response"]["unparsed"].as_str().unwrap_or_default(), message.unparsed);
+        assert_eq!(calls.len(), message.tool_calls.len());
+        for (call, (item, arguments)) in message.tool_calls.iter().zip(calls) {
+            assert_eq!(item["name"], call.name);
+            assert_eq!(item["status"], if call.complete { "completed" } else { "incomplete" });
+            assert!(arguments.is_none_or(|arguments| arguments == call.arguments), "{items:?}");
+            assert!(call.id.as_ref().is_none_or(|id| item["call_id"] == id.as_str()));
+        }
     });
 }
 

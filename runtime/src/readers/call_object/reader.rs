@@ -15,22 +15,32 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Takes the next bytes. Returns the JSON of those that belong to the value. In JSON it stops before a byte at or
-    /// after `from`, outside of strings, with which one of `stops` may begin. In Python there are no stops: the reader
-    /// does not report where strings begin and end.
-    pub(super) fn feed<'b, S: Syntax>(
-        &'b mut self,
-        bytes: &'b [u8],
-        from: usize,
-        stops: &Begins,
-    ) -> (Progress, &'b [u8]) {
+    /// Takes the next bytes. Returns the JSON of those that belong to the value.
+    pub(super) fn feed<'b, S: Syntax>(&'b mut self, bytes: &'b [u8]) -> (Progress, &'b [u8]) {
         if S::PYTHON {
             self.out.clear();
             self.out.reserve(room(bytes.len()));
             let progress = self.literal.feed(bytes, &mut self.out);
             return (progress, &self.out);
         }
-        let progress = self.json.feed_until(bytes, from, stops);
+        Self::taken(self.json.feed(bytes), bytes)
+    }
+
+    /// The same, but JSON stops before a byte at or after `from`, outside of strings, with which one of `stops` may begin, and before a
+    /// control character in a string. In Python there are no stops: the reader does not report where strings begin and end.
+    pub(super) fn feed_until<'b, S: Syntax>(
+        &'b mut self,
+        bytes: &'b [u8],
+        from: usize,
+        stops: &Begins,
+    ) -> (Progress, &'b [u8]) {
+        if S::PYTHON {
+            return self.feed::<S>(bytes);
+        }
+        Self::taken(self.json.feed_until(bytes, from, stops), bytes)
+    }
+
+    fn taken(progress: Progress, bytes: &[u8]) -> (Progress, &[u8]) {
         match progress {
             Progress::Done(count) | Progress::Stop(count) => (progress, &bytes[..count]),
             _ => (progress, bytes),
