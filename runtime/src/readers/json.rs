@@ -86,6 +86,8 @@ pub(crate) struct Scanner {
     in_key: bool,
     /// The escape before was the first half of a surrogate pair.
     high: bool,
+    /// Control characters in strings are left to the caller.
+    stops_at_controls: bool,
 }
 
 /// What the grammar of JSON expects next.
@@ -154,30 +156,31 @@ impl Scanner {
     /// be part of it; other values end with their closing byte. If no value begins at all, it is `Done` before the
     /// first wrong byte, [`malformed`](Self::malformed) and without a [kind](Self::kind).
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Progress {
-        self.read(bytes, 0, &Begins::NOTHING, false)
+        self.stops_at_controls = false;
+        self.read(bytes, 0, &Begins::NOTHING)
     }
 
     /// The same, but gives `Stop(n)` before a byte at or after `from` with which one of `stops` may begin, unless the
     /// byte is in a string. It also gives it before a control character in a string, which JSON must escape: the caller takes that
     /// byte, and the value is not malformed.
     pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
-        self.read(bytes, from, stops, true)
+        self.stops_at_controls = true;
+        self.read(bytes, from, stops)
     }
 
-    #[inline]
-    fn read(&mut self, bytes: &[u8], from: usize, stops: &Begins, stops_at_controls: bool) -> Progress {
+    // One copy for both: with two, a call of JSON took 13 % more instructions.
+    fn read(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
         if self.at == At::Done {
             return Progress::Done(0);
         }
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
             if self.at == At::Text {
-                let (count, is_control) = self.text(&bytes[taken..], stops_at_controls);
-                taken += count;
+                taken += self.text(&bytes[taken..]);
                 if self.at == At::Done {
                     return Progress::Done(taken);
                 }
-                if is_control {
+                if self.at == At::Text && taken < bytes.len() {
                     return Progress::Stop(taken);
                 }
                 continue;
@@ -253,10 +256,10 @@ impl Scanner {
         if self.malformed { self.loose_depth } else { self.nesting.len() }
     }
 
-    /// Takes text of a string, up to its closing quote or the backslash of an escape, which it takes too. Also returns whether it
-    /// stopped before a control character; if it should not, the character is an error.
+    /// Takes text of a string, up to its closing quote or the backslash of an escape, which it takes too. A control character is an
+    /// error, or the place before which it stops.
     #[inline]
-    fn text(&mut self, bytes: &[u8], stops_at_controls: bool) -> (usize, bool) {
+    fn text(&mut self, bytes: &[u8]) -> usize {
         if self.high && bytes[0] != b'\\' {
             self.high = false;
             self.offend();
@@ -270,15 +273,15 @@ impl Scanner {
             taken = end;
             if closed {
                 self.end_string();
-                return (taken, false);
+                return taken;
             }
             match bytes.get(taken) {
-                None => return (taken, false),
+                None => return taken,
                 Some(b'\\') => {
                     self.at = At::Escape;
-                    return (taken + 1, false);
+                    return taken + 1;
                 }
-                Some(_) if stops_at_controls && !self.malformed => return (taken, true),
+                Some(_) if self.stops_at_controls && !self.malformed => return taken,
                 Some(_) => {
                     self.offend();
                     taken += 1;
