@@ -4,7 +4,7 @@
 //! [`FieldPart`] of what is there, and the encodings that were applied. Nothing here knows values. A plain render makes no
 //! marks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::labels::{Encoding, Field, FieldPart, Labels, Origin, Span};
@@ -17,6 +17,9 @@ pub(crate) struct Mark(u32);
 const LIST_BITS: u32 = 10;
 /// The number of different sequences of encodings that one render can tell apart.
 const MAX_LISTS: usize = 1 << LIST_BITS;
+/// The number of texts that were looked for that one render remembers, and the bytes of the longest.
+const MAX_SOUGHT: usize = 256;
+const LONGEST_SOUGHT: usize = 200;
 /// The number of places that marks can tell apart; three marks of each have room next to [`Mark::NONE`].
 const MAX_PLACES: usize = (1 << (32 - LIST_BITS)) / 3 - 1;
 /// The longest sequence of encodings.
@@ -89,6 +92,8 @@ pub(crate) struct Marks {
     places: Vec<PathNode>,
     lists: Vec<List>,
     decided: Vec<bool>,
+    /// Places, and the texts that were looked for in their values.
+    sought: BTreeSet<(usize, String)>,
 }
 
 impl Marks {
@@ -97,7 +102,8 @@ impl Marks {
             |last: Option<Encoding>| List { shorter: 0, last, length: usize::from(last.is_some()), longer: Vec::new() };
         let mut none = list(None);
         none.longer.push((Encoding::Other, OTHER));
-        Marks { places: Vec::with_capacity(128), lists: vec![none, list(Some(Encoding::Other))], decided: Vec::new() }
+        let lists = vec![none, list(Some(Encoding::Other))];
+        Marks { places: Vec::with_capacity(128), lists, decided: Vec::new(), sought: BTreeSet::new() }
     }
 
     /// The mark of a place that is `step` below the place of `parent`, of its value.
@@ -165,6 +171,23 @@ impl Marks {
         let tested = self.decided.iter().enumerate().filter(|(_, tested)| **tested);
         let mut path = Path::default();
         tested.map(|(place, _)| path.write(&self.places, &[], place).to_owned()).collect()
+    }
+
+    /// Records that a text was looked for in the value of a mark.
+    pub(crate) fn seek(&mut self, mark: Mark, text: &str) {
+        let fits = (1..=LONGEST_SOUGHT).contains(&text.len()) && self.sought.len() < MAX_SOUGHT;
+        if mark.is_some() && fits {
+            self.sought.insert((mark.place(), text.to_owned()));
+        }
+    }
+
+    /// For each path, the texts that were looked for in its value.
+    pub(crate) fn sought(&mut self) -> BTreeMap<String, BTreeSet<String>> {
+        let (mut path, mut found) = (Path::default(), BTreeMap::<String, BTreeSet<String>>::new());
+        for (place, text) in std::mem::take(&mut self.sought) {
+            found.entry(path.write(&self.places, &[], place).to_owned()).or_default().insert(text);
+        }
+        found
     }
 
     fn encodings(&self, list: u32) -> Arc<[Encoding]> {

@@ -1,6 +1,6 @@
 //! The record of what a render looked at in its context.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The parts of the context that a render looked at, as paths: `tools`, `messages[].tool_calls[].id`.
 ///
@@ -25,6 +25,7 @@ pub struct Reads {
     paths: BTreeSet<String>,
     whole: BTreeSet<String>,
     decided: BTreeSet<String>,
+    sought: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Reads {
@@ -59,6 +60,24 @@ impl Reads {
         &self.decided
     }
 
+    /// The texts that were looked for in the value at this path, or compared with it: by `split`, `find`, `in`, `==` and the
+    /// like. The template may have put them together.
+    ///
+    /// Only a [labelled](crate::RenderOptions::label) render records this, and the paths are those of its labels.
+    ///
+    /// ```
+    /// use unjinja_render::{RenderOptions, Template};
+    ///
+    /// let template = Template::parse("t.jinja", "{{ messages[0].content.split('<' ~ 'hr>')[-1] }}")?;
+    /// let context = serde_json::json!({ "messages": [{ "content": "Hi!" }] });
+    /// let reads = template.render_with(&context, &RenderOptions::new().label(true)).reads;
+    /// assert_eq!(reads.sought("messages[0].content").collect::<Vec<_>>(), ["<hr>"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sought(&self, path: &str) -> impl Iterator<Item = &str> {
+        self.sought.get(path).into_iter().flatten().map(String::as_str)
+    }
+
     /// Whether this path was read, on its own or as a part of something that was used as a whole.
     pub fn contains(&self, path: &str) -> bool {
         self.paths.contains(path) || self.within_whole(path)
@@ -74,10 +93,13 @@ impl Reads {
         self.paths.extend(other.paths.iter().cloned());
         self.whole.extend(other.whole.iter().cloned());
         self.decided.extend(other.decided.iter().cloned());
+        for (path, texts) in &other.sought {
+            self.sought.entry(path.clone()).or_default().extend(texts.iter().cloned());
+        }
     }
 
-    pub(crate) fn decided_by(&mut self, paths: BTreeSet<String>) {
-        self.decided = paths;
+    pub(crate) fn decided_by(&mut self, paths: BTreeSet<String>, sought: BTreeMap<String, BTreeSet<String>>) {
+        (self.decided, self.sought) = (paths, sought);
     }
 
     pub(crate) fn key(&mut self, container: &str, key: &str) {

@@ -220,6 +220,13 @@ impl Run {
         }
     }
 
+    /// Records that a text was looked for in a value of this mark, or compared with it.
+    pub(crate) fn seek(&self, mark: Mark, text: &str) {
+        if let Some(marks) = &self.marks {
+            marks.borrow_mut().seek(mark, text);
+        }
+    }
+
     /// Pays for the labels of a text, one for each piece. They take no steps, so that a labelled render takes as many as a
     /// plain one.
     pub(crate) fn make_pieces(&self, n: usize) -> Outcome<()> {
@@ -256,8 +263,8 @@ impl Run {
             container.clear();
         }
         let mut reads = self.reads.map(RefCell::into_inner).unwrap_or_default();
-        let labels = self.marks.map(RefCell::into_inner).map(|marks| {
-            reads.decided_by(marks.decided());
+        let labels = self.marks.map(RefCell::into_inner).map(|mut marks| {
+            reads.decided_by(marks.decided(), marks.sought());
             marks.labels(pieces, length)
         });
         (reads, labels)

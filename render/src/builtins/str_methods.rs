@@ -44,6 +44,11 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
     if run.labels() && TESTS.contains(&method) {
         text.decide(run);
     }
+    if run.labels() {
+        let named = args.named.iter().map(|(_, value)| value);
+        let whole = Value::Str(text.clone());
+        args.positional.iter().chain(named).for_each(|arg| arg.sought_in(run, &whole));
+    }
     let takes_none = method.starts_with("is")
         || matches!(method, "upper" | "lower" | "casefold" | "capitalize" | "title" | "swapcase");
     if takes_none && !(args.positional.is_empty() && args.named.is_empty()) {

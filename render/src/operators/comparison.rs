@@ -12,6 +12,10 @@ use crate::value::types::{Value, View};
 pub(crate) fn compare(run: &Run, op: Comparison, left: &Value, right: &Value) -> Outcome<bool> {
     left.decide(run);
     right.decide(run);
+    if run.labels() {
+        left.sought_in(run, right);
+        right.sought_in(run, left);
+    }
     let ordered = |test: fn(Ordering) -> bool| Ok(order(run, left, right)?.is_some_and(test));
     match op {
         Comparison::Eq => equal(run, left, right),

@@ -335,6 +335,20 @@ impl Value {
         }
     }
 
+    /// Records that this text, or each text in this list, was looked for in another value.
+    pub(crate) fn sought_in(&self, run: &Run, other: &Value) {
+        let seek = |text: &str| match other {
+            Value::Str(hay) => hay.segments().for_each(|(_, mark)| run.seek(mark, text)),
+            hay => run.seek(hay.mark(), text),
+        };
+        match self {
+            Value::Str(text) => seek(&text.s),
+            Value::Tuple(tuple) => tuple.items.iter().filter_map(Value::as_str).for_each(seek),
+            Value::List(list) => list.items.borrow().iter().filter_map(Value::as_str).for_each(seek),
+            _ => {}
+        }
+    }
+
     /// The truth value of this, as that of a condition.
     pub(crate) fn holds(&self, run: &Run) -> bool {
         self.decide(run);
