@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use unjinja_render::{Template, with_big_stack};
 use unjinja_runtime::abi_3::is_special_token;
 use unjinja_source::name_of;
-use unjinja_spec::{FormatSpec, TemplateInfo, tags};
+use unjinja_spec::{FormatSpec, Status, TemplateInfo, tags};
 
 use crate::ask::{Observed, answer, with_format};
 use crate::error::AnalyzeError;
@@ -16,6 +16,7 @@ use crate::settle::{NO_CALL_SHOWN, settle};
 use crate::suggest::with_described_calls;
 use crate::trace::Comparison;
 use crate::trace::record::comparisons;
+use crate::unread::unread;
 
 /// Names for a template's spec.
 #[derive(Clone, Debug, Default)]
@@ -123,6 +124,9 @@ fn analyze_here(
     if let Some(described) = lacks_calls.then(|| with_described_calls(template, &spec)).flatten() {
         observe.into_iter().for_each(|observe| observe(&Comparison::of_described(&spec, &described)));
         spec = described;
+    }
+    for tag in unread(&o, &spec) {
+        spec.add_gap(Status::Partial, format!("the text of the template has {tag}, and no marker reads it"));
     }
     spec.tokens.bos.clone_from(&template.tokens().bos);
     spec.tokens.eos.clone_from(&template.tokens().eos);

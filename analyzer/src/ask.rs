@@ -16,14 +16,19 @@ use crate::text;
 pub(crate) use abilities::{Ability, capabilities};
 pub(crate) use call_turns::CallTurns;
 use call_turns::shows_call;
+pub(crate) use elsewhere::PromptElsewhere;
+use elsewhere::prompts_elsewhere;
+use marks::{marker_candidates, written};
 pub(crate) use messages::with_format;
 pub(crate) use prompts::{Prompt, speaks_of_thinking};
 use prompts::{encloses_user, from_last_tag, opens_user, prompts, switches};
 pub(crate) use splits::Split;
-use splits::{other_splits, splits};
+use splits::{laid_out_splits, other_splits, splits, splits_elsewhere};
 
 mod abilities;
 mod call_turns;
+mod elsewhere;
+mod marks;
 mod messages;
 mod prompts;
 mod splits;
@@ -46,13 +51,17 @@ pub(crate) struct Observed {
     pub user_alone: String,
     /// R2: the generation prompts.
     pub prompts: Vec<Prompt>,
+    /// R2: the prompts of other conversations, where they differ.
+    pub elsewhere: Vec<PromptElsewhere>,
     /// R2: for each variable, the whole prompt with it switched on and off, where they differ.
     pub switched: Vec<Switched>,
     /// The fields of a message that the template looks for.
     pub fields: Vec<String>,
     /// R1 and R3, for each carrier that was tried.
     pub reasoning: Vec<Reasoned>,
-    /// The texts that may be markers, from the template's string literals.
+    /// The texts that may hold markers: the template's string literals, and what it looks for in answers.
+    pub written: Vec<String>,
+    /// The texts that may be markers, from these.
     pub marks: Vec<String>,
     /// Those that are tried as the end of reasoning: none where turns show reasoning.
     pub candidates: Vec<String>,
@@ -132,14 +141,21 @@ impl Observed {
         }
         let switches = switches(probe);
         let prompts = prompts(probe, style, &switches);
+        let elsewhere = prompts_elsewhere(probe, style, calls.as_ref(), &switches);
         let user = [style.user(SENTINELS.user)];
         let user_alone = probe.render(&user, &Value::Null, false, &[]).unwrap_or_default();
         let reasoning = reasoning(probe, style, calls.as_ref(), &switches, &fields, &user_alone);
         // What is shown only with a switch may still be removed without it.
         let shown = reasoning.iter().any(|reasoned| reasoned.is_marked() && reasoned.extra.is_empty());
-        let marks = marker_candidates(probe);
+        let written = written(probe);
+        let marks = marker_candidates(probe, &written);
         let candidates = if shown { Vec::new() } else { marks.clone() };
         let mut split = splits(probe, style, &candidates);
+        if !split.iter().any(Split::drops) {
+            let found = laid_out_splits(probe, style, &candidates, &written)
+                .or_else(|| splits_elsewhere(probe, style, calls.as_ref(), &candidates, &written, &switches));
+            split.extend(found);
+        }
         // A template may remove reasoning in several forms. Tags that its own text or calls hold are something else.
         let calls_text = calls.iter().map(|calls| calls.one.text.as_str());
         let texts = reasoning.iter().flat_map(Reasoned::next_texts).chain(calls_text).chain([user_alone.as_str()]);
@@ -167,9 +183,11 @@ impl Observed {
             headers: headers(probe, style),
             user_alone,
             prompts,
+            elsewhere,
             fields,
             switched: if shown { Vec::new() } else { switched.filter(|s| s.on != s.off).collect() },
             reasoning,
+            written,
             marks,
             candidates,
             split,
@@ -197,6 +215,12 @@ impl Observed {
     /// What every prompt says before the first message.
     pub(crate) fn own_text(&self) -> &str {
         self.user_alone.split_once(SENTINELS.user).map_or("", |(before, _)| before)
+    }
+
+    /// What prompts say before the first message of the user, and in which conversations: first in every one.
+    pub(crate) fn own_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let elsewhere = self.elsewhere.iter().map(|one| (one.with.as_str(), one.own_text.as_str()));
+        std::iter::once(("", self.own_text())).chain(elsewhere)
     }
 
     /// A usual field of reasoning that is rendered without a marker after it.
@@ -417,26 +441,6 @@ pub(crate) fn carriers(probe: &Probe<'_>, read: &[String]) -> Vec<Carrier> {
         carriers.insert(usual, Carrier::Parts);
     }
     carriers
-}
-
-/// The texts that may be markers: the tags in the template's string literals, and short literals that are not words.
-fn marker_candidates(probe: &Probe<'_>) -> Vec<String> {
-    let mut candidates: Vec<String> = Vec::new();
-    let mut add = |text: &str| {
-        if !candidates.iter().any(|known| known == text) {
-            candidates.push(text.to_owned());
-        }
-    };
-    for literal in probe.template.string_literals() {
-        text::tags(&literal).into_iter().for_each(&mut add);
-        // A marker that is not a tag is a string literal of its own.
-        let alone = literal.trim();
-        let is_mark = (2..=40).contains(&alone.len()) && !alone.contains(char::is_whitespace);
-        if is_mark && !alone.chars().all(char::is_alphanumeric) {
-            add(alone);
-        }
-    }
-    candidates
 }
 
 // ----- calls -----

@@ -19,7 +19,7 @@ mod prompts;
 
 pub(crate) use frame::Evidence;
 use frame::Frame;
-pub(crate) use prompt_end::PromptEnd;
+pub(crate) use prompt_end::{PromptEnd, is_in_header};
 
 /// Concludes the format of the turn. Template, capabilities, tokens and evidence are left empty.
 pub(crate) fn format(o: &Observed, evidence: Evidence) -> (FormatSpec, Vec<Gap>) {

@@ -206,6 +206,20 @@ impl AssistantMessage {
         words
     }
 
+    /// The texts of the message that have a field of their own: the field, the part, and the text.
+    pub(crate) fn texts(&self) -> Vec<(&str, MessagePart, &str)> {
+        let carrier = self.reasoning.as_ref().map(|(carrier, text)| (carrier, text.as_str()));
+        let mut texts = Vec::new();
+        // Reasoning in tags is a part of the content.
+        if !matches!(carrier, Some((Carrier::Tags(..), _))) && !self.content.is_empty() {
+            texts.push(("content", MessagePart::Content, self.content.as_str()));
+        }
+        if let Some((Carrier::Field(field), text)) = carrier {
+            texts.push((field, MessagePart::Reasoning, text));
+        }
+        texts
+    }
+
     /// The part of the message at a path within it, if there is exactly one part at that path.
     pub(crate) fn part_at(&self, path: &str, is_key: bool) -> Option<MessagePart> {
         let (number, rest) = path.strip_prefix("tool_calls[")?.split_once("].")?;

@@ -243,6 +243,9 @@ fn of_lost(trials: &Trials<'_, '_>, turn: &AssistantMessage, why: &Lost) -> Opti
             "nothing to parse: the answer looks like reasoning".to_owned(),
             "the template writes the answer as reasoning",
         ),
+        Lost::Changes(_) => {
+            ("the text that the template writes came back".to_owned(), "the template changes the text of the message")
+        }
     };
     let others = trials.conversations(&with_other_text(turn, why));
     let shows = |(conversation, other): &(Value, Value)| match (trials.render(conversation), why) {

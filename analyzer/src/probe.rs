@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 use unjinja_render::{
-    FieldPart, Labels, Origin, Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Template,
+    FieldPart, Labels, Origin, Reads, RenderError, RenderErrorKind, RenderOptions, Rendered, Span, Template,
 };
 use unjinja_spec::{Functions, FunctionsForm, Messages};
 
@@ -43,6 +43,8 @@ pub(crate) struct Probe<'t> {
     limit: RefCell<Option<RenderError>>,
     /// What the template needs of the variable `functions`.
     functions: OnceCell<Functions>,
+    /// What labelled renders looked for in their fields.
+    reads: RefCell<Reads>,
 }
 
 /// Steps for all renders of one template together, because a hostile template can stay just below the limit of a single
@@ -66,6 +68,7 @@ impl<'t> Probe<'t> {
             bytes: Cell::new(ALL_BYTES),
             limit: RefCell::default(),
             functions: OnceCell::new(),
+            reads: RefCell::default(),
         }
     }
 
@@ -121,7 +124,8 @@ impl<'t> Probe<'t> {
             Some(known) => return known.clone(),
             None => {}
         }
-        let Rendered { result, labels, .. } = self.run(context, RenderOptions::new().label(label));
+        let Rendered { result, labels, reads, .. } = self.run(context, RenderOptions::new().label(label));
+        self.reads.borrow_mut().merge(&reads);
         let labelled = result.map(|text| Rc::new(Labelled { text, labels }));
         self.cache.borrow_mut().insert(key, labelled.clone());
         labelled
@@ -134,6 +138,34 @@ impl<'t> Probe<'t> {
         let reads = self.run(&context, RenderOptions::new().record_reads(true)).reads;
         let fields = reads.paths().iter().filter_map(|path| path.strip_prefix("messages[]."));
         fields.filter(|field| !field.contains(['.', '['])).map(str::to_owned).collect()
+    }
+
+    /// The texts that labelled renders looked for in this field, or compared with it. The template may have put them together.
+    pub(crate) fn sought(&self, path: &str) -> Vec<String> {
+        self.reads.borrow().sought(path).map(str::to_owned).collect()
+    }
+
+    /// A labelled render of these variables without the text; only what it looks for in its fields is of interest.
+    pub(crate) fn look(&self, context: &Value) {
+        let _ = self.labelled(context, true);
+    }
+
+    /// What follows the user's message, up to the next one, where `message` is the answer to it. `before` comes before both,
+    /// `after` follows both.
+    pub(crate) fn turn_among(
+        &self,
+        [before, after]: [Vec<Value>; 2],
+        message: &AssistantMessage,
+        tools: &Value,
+        style: Style,
+        extra: &[Variable],
+    ) -> Result<LabelledTurn, RenderError> {
+        let place = before.len() + 1;
+        let messages = [before, vec![style.user(SENTINELS.user), message.message(style)], after].concat();
+        let labelled = self.labelled(&self.context(messages, tools, false, extra), true)?;
+        let start = labelled.text.rfind(SENTINELS.user).map_or(0, |at| at + SENTINELS.user.len());
+        let end = text::after(&labelled.text, start, SENTINELS.user2).map_or(labelled.text.len(), |range| range.start);
+        Ok(observe_at(&labelled, start..end, message, place, style))
     }
 
     /// The assistant's turn after one user message: everything that the turn adds to the render.
@@ -374,18 +406,32 @@ fn after_turn(whole: &str, start: usize, before: &str) -> usize {
     }
 }
 
-/// The path of the assistant's message in the context of a render.
-const MESSAGE: &str = "messages[1].";
+/// Which of the messages of a render is the assistant's.
+const PLACE: usize = 1;
 
 /// A turn's text with the places of the message's parts. A part is where the render says that it comes from the
 /// field of the part. A field may hold several parts (arguments as JSON text, reasoning in tags within the content);
 /// then the words tell them apart.
 fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, style: Style) -> LabelledTurn {
+    observe_at(whole, turn, message, PLACE, style)
+}
+
+/// The same for the message at another place in the conversation.
+fn observe_at(
+    whole: &Labelled,
+    turn: Range<usize>,
+    message: &AssistantMessage,
+    place: usize,
+    style: Style,
+) -> LabelledTurn {
+    let message_path = format!("messages[{place}].");
     let words = message.words(style);
     let mut holes: Vec<LabelledHole> = Vec::new();
     for span in whole.labels.iter().flat_map(|labels| labels.spans()) {
         let Origin::Field(field) = &span.origin else { continue };
-        let Some(path) = field.path.strip_prefix(MESSAGE).filter(|_| field.part != FieldPart::Syntax) else { continue };
+        let Some(path) = field.path.strip_prefix(&message_path).filter(|_| field.part != FieldPart::Syntax) else {
+            continue;
+        };
         if span.range.start < turn.start || turn.end < span.range.end {
             continue;
         }
@@ -403,7 +449,16 @@ fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, sty
             holes.push(LabelledHole { range: at..at + text.len(), part });
         }
     }
-    // Of two that overlap, the longer one counts.
+    LabelledTurn { text: whole.text[turn.clone()].to_owned(), holes: without_overlap(holes) }.with_changed(
+        whole,
+        turn.start,
+        message,
+        &message_path,
+    )
+}
+
+/// The holes in order. Of two that overlap, the longer one counts.
+fn without_overlap(mut holes: Vec<LabelledHole>) -> Vec<LabelledHole> {
     holes.sort_by_key(|hole| (hole.range.start, usize::MAX - hole.range.len()));
     let mut end = 0;
     holes.retain(|hole| {
@@ -413,7 +468,36 @@ fn observe(whole: &Labelled, turn: Range<usize>, message: &AssistantMessage, sty
         }
         free
     });
-    LabelledTurn { text: whole.text[turn].to_owned(), holes }
+    holes
+}
+
+impl LabelledTurn {
+    /// The turn with the texts that the template changes: what comes from the field of a text, and does not show it as it is. Quotes
+    /// that an encoding adds are a part of it. `start` is where the turn begins in the whole render.
+    fn with_changed(mut self, whole: &Labelled, start: usize, message: &AssistantMessage, message_path: &str) -> Self {
+        let spans = whole.labels.as_ref().map(Labels::spans).unwrap_or_default();
+        for (field, part, text) in message.texts() {
+            let path = format!("{message_path}{field}");
+            let is_here = |span: &&Span| {
+                let inside = start <= span.range.start && span.range.end <= start + self.text.len();
+                inside && matches!(&span.origin, Origin::Field(field) if *field.path == *path)
+            };
+            let here: Vec<&Span> = spans.iter().filter(is_here).collect();
+            let (Some(first), Some(last)) = (here.first(), here.last()) else { continue };
+            let range = first.range.start - start..last.range.end - start;
+            let is_syntax =
+                |span: &&&Span| matches!(&span.origin, Origin::Field(field) if field.part == FieldPart::Syntax);
+            let is_changed = self.first(part).is_none() || here.iter().any(|span| is_syntax(&span));
+            let is_other =
+                |hole: &LabelledHole| hole.part != part && hole.range.start < range.end && range.start < hole.range.end;
+            if is_changed && range.len() * 2 >= text.len() && !self.holes.iter().any(is_other) {
+                self.holes.retain(|hole| hole.part != part);
+                self.holes.push(LabelledHole { range, part });
+            }
+        }
+        self.holes = without_overlap(self.holes);
+        self
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use unjinja_runtime::Interpreter;
 use unjinja_spec::{Content, FormatSpec, MarkerKey, Reasoning, ReasoningMode, Status, ToolFormat, Tools};
 
 use crate::ask::{Observed, speaks_of_thinking};
-use crate::conclude::{self, Evidence, PromptEnd};
+use crate::conclude::{self, Evidence, PromptEnd, is_in_header};
 use crate::error::Gap;
 use crate::message_kind::MessageKind;
 use crate::probe::Probe;
@@ -196,7 +196,8 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     }
     let can = &spec.capabilities;
     let known = |open: &str| spec.markers().any(|(key, text)| key != MarkerKey::AssistantStart && text.contains(open));
-    for end in o.prompts.iter().filter_map(|prompt| PromptEnd::of(o, prompt)) {
+    let elsewhere = o.elsewhere.iter().map(|one| &one.prompt);
+    for end in o.prompts.iter().chain(elsewhere).filter_map(|prompt| PromptEnd::of(o, prompt)) {
         let open = end.open;
         if end.is_sure && !spec.reasoning.start.contains(&open) {
             gaps.push(format!("a prompt ends in {open}, but the spec does not say that this opens reasoning"));
@@ -211,6 +212,10 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
             gaps.push(NO_CALL_SHOWN.to_owned());
         }
     }
+    let cut = o.split.iter().filter(|split| split.drops() && !o.encloses_user(&split.tag));
+    if let Some(split) = cut.into_iter().find(|split| !known(&split.tag)) {
+        gaps.push(format!("past answers are cut at {}, and the spec has no marker of it", split.tag));
+    }
     if spec.tools.format == ToolFormat::None && !o.shows_calls() && !can.tools {
         let is_call = |end: &&String| ["tool_call", "toolcall", "function_call"].iter().any(|word| end.contains(word));
         let closes = |end: &&String| text::opening_tag(end).is_some_and(|open| o.marks.contains(&open));
@@ -218,8 +223,11 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
         gaps.extend(end.map(|end| format!("the text of the template has {end}, and {NO_CALL}")));
     }
     if spec.reasoning.mode == ReasoningMode::None {
-        if let Some(tag) = text::tags(o.own_text()).into_iter().find(|tag| speaks_of_thinking(tag)) {
-            gaps.push(format!("the prompt speaks of {tag}, and {NO_REASONING}"));
+        let is_marker = |tag: &str| spec.markers().any(|(_, text)| text.contains(tag)) || is_in_header(o, tag);
+        let spoken = |text| text::tags(text).into_iter().find(|tag| speaks_of_thinking(tag) && !is_marker(tag));
+        if let Some((with, tag)) = o.own_texts().find_map(|(with, text)| Some((with, spoken(text)?))) {
+            let prompt = format!("the prompt {with}");
+            gaps.push(format!("{} speaks of {tag}, and {NO_REASONING}", prompt.trim_end()));
         }
         if o.reasoning.iter().any(|reasoned| reasoned.is_marked()) {
             gaps.push("the template renders reasoning, but the spec does not say how it is written".to_owned());

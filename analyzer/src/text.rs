@@ -197,6 +197,18 @@ pub(crate) fn opening_tag(end: &str) -> Option<String> {
     is_closing.then(|| end.replacen('/', "", 1))
 }
 
+/// The mark that a closing mark with a slash closes, in whatever brackets: `<x>` for `</x>`, `◁x▷` for `◁/x▷`.
+pub(crate) fn opening_mark(end: &str) -> Option<String> {
+    let is_closing = marks(end) == [end] && end.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '/') != end;
+    let slash = end.find(|c: char| c.is_alphanumeric() || c == '/').filter(|at| end[*at..].starts_with('/'));
+    opening_tag(end).or_else(|| slash.filter(|_| is_closing).map(|_| end.replacen('/', "", 1)))
+}
+
+/// Whether a mark says that it closes something: it has a slash, or a word such as `end`.
+pub(crate) fn is_closing_mark(text: &str) -> bool {
+    marks(text) == [text] && closing_tag(text).is_none()
+}
+
 /// The end of the part of a text that repeats a name: of the tag that holds the last repeated name, or of the text without white
 /// space around it. 0 if the text repeats none.
 pub(crate) fn end_of_repeated_name(text: &str) -> usize {

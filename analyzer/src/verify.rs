@@ -34,6 +34,8 @@ pub struct Verification {
     pub held: u32,
     /// How many the template cannot render, or renders without part of the message.
     pub lost_by_template: u32,
+    /// How many of these have a text that the template changes, and that came back as the template writes it.
+    pub changed_by_template: u32,
     /// The conversations that gave another message back.
     pub failures: Vec<Failure>,
     /// The turns that gave the same message back.
@@ -191,8 +193,9 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
         let (turn, expected) = random.turn(spec);
         let kind = MessageKind::of(&expected);
         let trial = trials.run(&turn, expected);
-        if matches!(trial, Trial::Lost(_)) {
+        if let Trial::Lost(why) = &trial {
             result.lost_by_template += 1;
+            result.changed_by_template += u32::from(matches!(why, Lost::Changes(_)));
             continue;
         }
         let held = u32::from(matches!(trial, Trial::Held(_)));
@@ -242,6 +245,8 @@ pub(crate) enum Lost {
     SeveralTurns(String),
     /// This turn has the answer in the place of reasoning.
     LikeReasoning(String),
+    /// This turn has another text than the message, and that text came back.
+    Changes(String),
 }
 
 impl Lost {
@@ -249,7 +254,10 @@ impl Lost {
     pub(crate) fn rendered(&self) -> &str {
         match self {
             Lost::Refused(_) => "",
-            Lost::Lacks(_, rendered) | Lost::SeveralTurns(rendered) | Lost::LikeReasoning(rendered) => rendered,
+            Lost::Lacks(_, rendered)
+            | Lost::SeveralTurns(rendered)
+            | Lost::LikeReasoning(rendered)
+            | Lost::Changes(rendered) => rendered,
         }
     }
 }
@@ -395,7 +403,25 @@ impl<'p, 't> Trials<'p, 't> {
         if let Some(part) = unescaped(&rendered, turn, spec) {
             return Trial::Lost(Lost::Lacks(part, rendered));
         }
+        if self.changed(turn, &expected, extra).is_some_and(|changed| same(&parsed, &changed)) {
+            return Trial::Lost(Lost::Changes(rendered));
+        }
         Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
+    }
+
+    /// The message with the texts that the template writes in the place of its own; `None` if it changes none.
+    fn changed(&self, turn: &AssistantMessage, expected: &Message, extra: &[Variable]) -> Option<Message> {
+        let shown = self.probe.turn(turn, self.style_for(turn), extra).ok()?;
+        let mut message = expected.clone();
+        for (_, part, text) in turn.texts() {
+            let written = shown.only(part).map(|range| &shown.text[range]).filter(|written| *written != text);
+            match (part, written) {
+                (MessagePart::Content, Some(written)) => message.content = written.to_owned(),
+                (MessagePart::Reasoning, Some(written)) => message.reasoning_content = written.to_owned(),
+                _ => {}
+            }
+        }
+        (!same(&message, expected)).then_some(message)
     }
 
     /// The text before this turn's own that belongs to the turn: its start, or what the template writes of it together with

@@ -117,6 +117,7 @@ fn of_template(source: &Source, arguments: &Arguments) -> Result<Outcome, Failur
         all.tried += one.tried;
         all.held += one.held;
         all.lost_by_template += one.lost_by_template;
+        all.changed_by_template += one.changed_by_template;
         all.failures.extend(one.failures);
         // They are the same with every seed.
         all.continuations = one.continuations;
@@ -151,6 +152,12 @@ fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
         let more = match all.lost_by_template {
             0 => String::new(),
             lost => format!("; {lost} more were not rendered completely by the template"),
+        };
+        let more = match all.changed_by_template {
+            0 => more,
+            changed => {
+                format!("{more}; {changed} of these have a text that it changes, which came back as it writes it")
+            }
         };
         writeln!(out, "{}: {came_back}{more}", visible::lines(file))?;
         if all.tried > 0 {

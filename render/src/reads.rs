@@ -60,7 +60,7 @@ impl Reads {
         &self.decided
     }
 
-    /// The texts that were looked for in the value at this path, or compared with it: by `split`, `find`, `in`, `==` and the
+    /// The texts that were looked for in the value at this path or below it, or compared with it: by `split`, `find`, `in`, `==` and the
     /// like. The template may have put them together.
     ///
     /// Only a [labelled](crate::RenderOptions::label) render records this, and the paths are those of its labels.
@@ -74,8 +74,10 @@ impl Reads {
     /// assert_eq!(reads.sought("messages[0].content").collect::<Vec<_>>(), ["<hr>"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn sought(&self, path: &str) -> impl Iterator<Item = &str> {
-        self.sought.get(path).into_iter().flatten().map(String::as_str)
+    pub fn sought<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r str> {
+        let below = self.sought.range(path.to_owned()..).take_while(move |(other, _)| other.starts_with(path));
+        let is_inside = move |other: &str| other.len() == path.len() || other[path.len()..].starts_with(['.', '[']);
+        below.filter(move |(other, _)| is_inside(other)).flat_map(|(_, texts)| texts).map(String::as_str)
     }
 
     /// Whether this path was read, on its own or as a part of something that was used as a whole.

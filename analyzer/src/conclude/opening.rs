@@ -273,17 +273,24 @@ fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
     };
     // Where nothing shows how the reasoning that a prompt opens is closed, its counterpart does.
     // A template that drops what is before a closing tag need not mention the opening one.
-    let by_name = |split: &Split| Some((text::opening_tag(&split.tag)?, split.tag.clone()));
+    let by_name = |split: &Split| {
+        let tried = Some(split.open.clone()).filter(|open| !open.is_empty());
+        Some((tried.or_else(|| text::opening_mark(&split.tag))?, split.tag.clone()))
+    };
     let (open, end) = split
         .and_then(|split| opener_of(&split.tag).or_else(|| by_name(split)))
         .or_else(|| opener_of(closer()?))
-        .or_else(|| prompts.iter().find_map(|prompt| PromptEnd::of(o, prompt)?.surely()))?;
+        .or_else(|| prompts.iter().find_map(|prompt| PromptEnd::of(o, prompt)?.surely()))
+        .or_else(|| o.elsewhere.iter().find_map(|one| PromptEnd::of(o, &one.prompt)?.surely()))?;
+    let prompts: Vec<&Prompt> = prompts.into_iter().chain(o.elsewhere.iter().map(|one| &one.prompt)).collect();
     let whole: Vec<&str> =
         prompts.iter().map(|prompt| if prompt.adds_nothing() { &*prompt.tail } else { &*prompt.text }).collect();
     let open_at_end = whole.iter().filter(|text| !text.contains(&end));
     let layout = open_at_end.chain(&whole).find_map(|text| with_layout(text, &open, &end));
     let cut = start.find(&open).unwrap_or(start.len());
     let start = layout.unwrap_or_else(|| open.clone());
+    // The template may look for the closing marker together with white space.
+    let end = split.filter(|split| split.tag == end).map_or(end, |split| split.end.clone());
     Some((Reasoning { mode: ReasoningMode::TagBased, start, end, ..Reasoning::default() }, cut))
 }
 

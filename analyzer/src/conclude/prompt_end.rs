@@ -85,8 +85,12 @@ impl PromptEnd {
 /// Whether a mark at the end of a prompt may open reasoning whose closer is known: one of an answer or a header may only if it
 /// is about thinking.
 pub(super) fn may_open(o: &Observed, mark: &str) -> bool {
-    let in_header = || o.headers.iter().any(|header| without_block(header).contains(mark));
-    speaks_of_thinking(mark) || !Words::of(mark).answer && !in_header()
+    speaks_of_thinking(mark) || !Words::of(mark).answer && !is_in_header(o, mark)
+}
+
+/// Whether the header of past turns has this mark.
+pub(crate) fn is_in_header(o: &Observed, mark: &str) -> bool {
+    o.headers.iter().any(|header| without_block(header).contains(mark))
 }
 
 /// The end of a prompt without the header of the turn; `None` if it ends in the header.

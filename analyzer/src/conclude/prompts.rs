@@ -76,9 +76,12 @@ pub(crate) fn instructed(o: &Observed) -> Option<(Reasoning, Content)> {
     instructed_by_switch(o).or_else(|| Some((instructed_always(o)?, Content::default())))
 }
 
-/// The prompt of every conversation holds an example of reasoning: two tags that speak of it, with a text between them.
+/// The prompt holds an example of reasoning: two tags that speak of it, with a text between them.
 fn instructed_always(o: &Observed) -> Option<Reasoning> {
-    let own = o.own_text();
+    o.own_texts().find_map(|(_, own)| instructed_in(own))
+}
+
+fn instructed_in(own: &str) -> Option<Reasoning> {
     let open = text::tags(own).into_iter().find(|tag| speaks_of_thinking(tag) && text::opening_tag(tag).is_none())?;
     let rest = own.split_once(open)?.1;
     let end = text::tags(rest).into_iter().find(|end| text::is_counterpart(open, end))?;

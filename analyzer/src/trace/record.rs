@@ -35,7 +35,8 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
         list.push(reasoning(o, reasoned, &record));
     }
     for split in &o.split {
-        let one = Comparison::new(Experiment::HiddenHistory, format!("{} in the middle of an answer", split.tag))
+        let what = format!("{} in the middle of an answer {}", split.tag, split.with);
+        let one = Comparison::new(Experiment::HiddenHistory, what.trim_end())
             .result("the last message", text_of(&split.last))
             .result("followed by another", text_of(&split.past));
         list.push(if split.is_removed(&spec.reasoning.end) {

@@ -61,6 +61,9 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
         "replace" => {
             let [old, new, count] = args.bind(name, ["old", "new", "count"])?;
             let (old, new) = (required(name, "old", old)?, required(name, "new", new)?);
+            if run.labels() {
+                old.sought_in(run, &value);
+            }
             let (old, new) = (soft(&old)?, soft(&new)?);
             let text = soft(&value)?;
             let replaced = str_methods::replace(run, &text, &old.s, &new, count_arg(count, -1)?)?;
