@@ -159,7 +159,8 @@ fn near(name: &str, known: &[Names<'_>]) -> Vec<usize> {
     let edits = |names: &Names<'_>| {
         let all = std::iter::once(names.spec).chain(names.hub_ids.iter().copied());
         let others = all.flat_map(|other| [normal(other), normal(without_owner(other))]);
-        others.filter(|other| numbers(other) == numbers(&wanted)).map(|other| distance(&wanted, &other)).min()
+        let alike = others.filter(|other| numbers(other) == numbers(&wanted) && is_variant(&wanted, other));
+        alike.map(|other| distance(&wanted, &other)).min()
     };
     let closest = (0..known.len()).filter_map(|index| Some((edits(&known[index])?, index))).min();
     closest.filter(|(edits, _)| *edits <= allowed).map(|(_, index)| index).into_iter().collect()
@@ -172,6 +173,18 @@ fn numbers(name: &str) -> String {
         Some(word[if at == 1 { 0 } else { at }..].to_owned())
     };
     name.split('_').filter_map(number).collect()
+}
+
+/// Whether what follows the last number of two names can be the same words: a word more, or another one, is another model.
+fn is_variant(a: &str, b: &str) -> bool {
+    let (a, b) = (after_numbers(a), after_numbers(b));
+    a.matches('_').count() == b.matches('_').count() && distance(a, b) * 2 <= a.len().max(b.len())
+}
+
+/// The words of a name after its last number.
+fn after_numbers(name: &str) -> &str {
+    let last = name.rfind(|c: char| c.is_ascii_digit()).unwrap_or(0);
+    name[last..].find('_').map_or("", |at| &name[last + at..])
 }
 
 /// The form in which names are compared: in lower case, with `/`, `-`, `.` and `_` alike.
@@ -274,7 +287,7 @@ mod tests {
 
     #[test]
     fn only_what_was_certainly_meant_is_suggested() {
-        let cases: [(&str, &[&str]); 9] = [
+        let cases: [(&str, &[&str]); 14] = [
             ("acme_robbin_7b", &["acme_robin_7b"]),
             ("acme/Robni-7B.1-Chat", &["acme_robin_7b"]),
             ("another/Owl-2-8B-Chat-AWQ", &["owl"]),
@@ -283,6 +296,12 @@ mod tests {
             ("acme/Robin-7B.2-Chat", &[]),
             ("acme/Owl-3-8B-Chat", &[]),
             ("acme/Owl-2-8B", &[]),
+            // A word after the version is another model; a misspelled one is not.
+            ("acme/Robin-7B-Exp", &[]),
+            ("acme/Robin-7B.1-Chat-V", &[]),
+            ("acme/Robin-7B.1-Base", &[]),
+            ("acme/Robin-7B.1-Chatt", &["acme_robin_7b"]),
+            ("acme/Robin7B", &["acme_robin_7b"]),
             ("robin", &[]),
             ("penguin-of-the-north", &[]),
         ];
