@@ -38,6 +38,6 @@ pub use error::{AnalyzeError, Gap};
 pub use gap_report::{GapReport, gap_report};
 pub use message_kind::MessageKind;
 pub use source_ext::SourceExt;
-pub use suggest::{Suggestion, suggest};
+pub use suggest::{Suggestion, calls_otherwise, suggest};
 pub use verified::{ROUND_TRIPS, verified};
 pub use verify::{Failure, Rendered, Verification, render_calls, verify};

@@ -8,6 +8,7 @@
 mod calls;
 mod draft;
 mod examples;
+mod instructions;
 mod passage;
 mod reasoning;
 
@@ -49,6 +50,25 @@ pub struct Suggestion {
 /// ```
 pub fn suggest(template: &Template, spec: &FormatSpec) -> Option<Suggestion> {
     with_big_stack(|| suggest_here(template, spec)).ok()?
+}
+
+/// Whether the prompt of a template speaks of how to call tools, and nowhere tells the model to do so with one of these tokens. Then
+/// calls are not written with them, or the tokens mean something else.
+///
+/// ```
+/// use unjinja_analyzer::calls_otherwise;
+/// use unjinja_render::Template;
+///
+/// let says = |text: &str| Template::parse("t.jinja", &format!("{{% if tools %}}{text} {{{{ tools }}}}{{% endif %}}{{{{ messages[0].content }}}}"));
+/// assert!(!calls_otherwise(&says("Call tools with <|call|> and JSON.")?, &["<|call|>"]));
+/// assert!(!calls_otherwise(&says("The tools:")?, &["<|call|>"]));
+/// assert!(calls_otherwise(&says("Answer with RUN and a name.")?, &["<|call|>"]));
+/// assert!(calls_otherwise(&says("Answer with RUN. Results follow <|call|>.")?, &["<|call|>"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn calls_otherwise(template: &Template, tokens: &[&str]) -> bool {
+    let texts = with_big_stack(|| Prompts::of(template).added).unwrap_or_default();
+    texts.iter().any(|text| instructions::are_otherwise(text, tokens))
 }
 
 /// A spec with the calls that the prompt describes in full, if the template renders none: an example shows the keys and the

@@ -350,7 +350,7 @@ impl Loader {
 
     /// Applies the overlays.
     fn corrected(&self, bare: Bare, source: Option<Source>) -> Result<Loaded, LoadError> {
-        let chosen = self.overlays_for(&bare)?;
+        let chosen = self.overlays_for(&bare, source.as_ref())?;
         let Bare { spec: bare, origin, cache, .. } = bare;
         let (mut spec, mut corrections) = (bare.clone(), Vec::new());
         for Chosen { reason, file, model, overlay } in chosen {
@@ -361,7 +361,7 @@ impl Loader {
     }
 
     /// The overlays for a spec: those that are given, else the one next to the file, else a known one.
-    fn overlays_for(&self, bare: &Bare) -> Result<Vec<Chosen>, LoadError> {
+    fn overlays_for(&self, bare: &Bare, source: Option<&Source>) -> Result<Vec<Chosen>, LoadError> {
         let in_files = self.overlays_in_files(bare.adjacent.as_deref())?;
         if !in_files.is_empty() || self.only_given_overlays {
             return Ok(in_files);
@@ -372,6 +372,12 @@ impl Loader {
             let known = if self.without_known_formats { &[] } else { known::overlays() };
             fitting(&bare.spec, bare.origin, known)
         });
+        // One that was written for another template must not contradict this one.
+        let template = source.filter(|_| found.is_some()).and_then(|source| source.template().ok());
+        let is_contradicted = |known: &KnownOverlay| {
+            template.as_ref().is_some_and(|template| known.is_contradicted(&bare.spec, template))
+        };
+        let found = found.filter(|(_, known)| !is_contradicted(known));
         let chosen = |(reason, known): (Reason, &KnownOverlay)| Chosen {
             reason,
             file: None,

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use unjinja_analyzer::calls_otherwise;
+use unjinja_render::Template;
 use unjinja_spec::{FormatSpec, Overlay, OverlayKey, ToolFormat};
 
 use crate::vocabulary::{Vocabulary, adds};
@@ -21,7 +23,7 @@ use crate::vocabulary::{Vocabulary, adds};
 ///
 /// Without calls, formats say too little: models that share the markers of a turn write calls in many ways, so an overlay
 /// that adds those of one model would be wrong for another. Such an overlay fits only its own template, and templates that have the
-/// same special tokens around tools.
+/// same special tokens around tools and whose prompt does not tell the model to call tools otherwise.
 ///
 /// ```
 /// use unjinja_dynamic::{KnownOverlay, Loader, Model, Overlay};
@@ -100,7 +102,8 @@ impl KnownOverlay {
         Self { name, sha256, format: format_with_calls(spec), base, corrected, overlay }
     }
 
-    /// Whether the overlay fits a spec without overlays, and why.
+    /// Whether the overlay fits a spec without overlays, and why. Where no calls are rendered, a [`Loader`](crate::Loader) also asks the
+    /// template what its prompt says about calls.
     pub fn fits(&self, spec: &FormatSpec) -> Option<Reason> {
         if self.sha256 == spec.template.sha256 {
             return Some(Reason::SameTemplate);
@@ -110,6 +113,12 @@ impl KnownOverlay {
         }
         let alike = Vocabulary::of(spec).is_like(&self.base, &self.corrected) && adds(&self.overlay, spec);
         alike.then_some(Reason::SameVocabulary)
+    }
+
+    /// Whether the prompt of a template contradicts an overlay that adds calls: it tells the model to write them otherwise.
+    pub(crate) fn is_contradicted(&self, spec: &FormatSpec, template: &Template) -> bool {
+        let adds_calls = spec.tools.format == ToolFormat::None && self.sha256 != spec.template.sha256;
+        adds_calls && calls_otherwise(template, &self.corrected.beyond(&self.base))
     }
 }
 

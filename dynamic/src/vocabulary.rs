@@ -45,6 +45,11 @@ impl Vocabulary {
         vocabulary
     }
 
+    /// The special tokens that this vocabulary has in addition to `base`.
+    pub(crate) fn beyond<'v>(&'v self, base: &'v Self) -> Vec<&'v str> {
+        self.tokens.difference(&base.tokens).map(String::as_str).collect()
+    }
+
     /// Whether a format with this vocabulary is that of `base`, which an overlay changes to `corrected`.
     pub(crate) fn is_like(&self, base: &Self, corrected: &Self) -> bool {
         if self.format != base.format {

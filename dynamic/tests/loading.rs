@@ -183,6 +183,40 @@ fn a_known_overlay_fits_by_template_or_by_format() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What a prompt says about its tools, between two tokens of its own.
+fn announcing(before: &str, after: &str) -> String {
+    format!(
+        "{{% if tools %}}<|system|>{before} <|tools_begin|>{{{{ tools | tojson }}}}<|tools_end|> {after}<|end|>{{% endif %}}\
+         {{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endfor %}}\
+         {{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+    )
+}
+
+/// Templates with the same tokens may ask for other calls.
+#[test]
+fn a_known_overlay_must_not_contradict_the_prompt() -> Result<(), Failure> {
+    let corrections = |own: &str, other: &str, opener: &str| -> Result<usize, Failure> {
+        let own = Loader::new().without_known_formats().load(Input::text(own))?.bare;
+        let overlay = Overlay::from_toml(&CALLS.replace("<call>", opener), "calls.overlay.toml")?;
+        let loader = Loader::new().without_known_formats().overlays([KnownOverlay::new(&own, overlay)]);
+        Ok(loader.load(Input::text(other))?.corrections.len())
+    };
+    // The prompt says nothing about calls.
+    let own = announcing("Tools:", "");
+    assert_eq!(corrections(&own, &announcing("The list of tools:", ""), "<|tool_use|>")?, 1);
+    for after in ["Answer with RUN, the name and JSON.", "To run one, reply with <<<{\"run\": \"name\"}>>>"] {
+        assert_eq!(corrections(&own, &announcing("Tools:", after), "<|tool_use|>")?, 0, "{after}");
+    }
+    // It says with which token.
+    let own = announcing("Respond with <|tool_use|> and JSON.", "");
+    let other = announcing("These are tools.", "If you need one, write <|tool_use|> and then JSON.");
+    assert_eq!(corrections(&own, &other, "<|tool_use|>")?, 1);
+    for after in ["Answer with RUN and JSON. Results follow <|tool_use|>.", "Results follow <|tool_use|>."] {
+        assert_eq!(corrections(&own, &announcing("Tools:", after), "<|tool_use|>")?, 0, "{after}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_template_gets_what_transformers_gives_it() -> Result<(), Failure> {
     let asks = "{{ 'no tools' if tools is none }} {{ 'no documents' if documents is none }} {{ sep_token }} \
