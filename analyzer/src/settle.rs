@@ -196,13 +196,23 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     }
     let can = &spec.capabilities;
     let known = |open: &str| spec.markers().any(|(key, text)| key != MarkerKey::AssistantStart && text.contains(open));
-    let elsewhere = o.elsewhere.iter().map(|one| &one.prompt);
-    for end in o.prompts.iter().chain(elsewhere).filter_map(|prompt| PromptEnd::of(o, prompt)) {
+    let usual = o.prompts.iter().map(|prompt| ("a prompt".to_owned(), prompt));
+    let elsewhere = o.elsewhere.iter().map(|one| (format!("the prompt {}", one.with), &one.prompt));
+    let ends = usual.chain(elsewhere).filter_map(|(what, prompt)| Some((what, PromptEnd::of(o, prompt)?)));
+    let mut named = Vec::new();
+    for (what, end) in ends {
         let open = end.open;
-        if end.is_sure && !spec.reasoning.start.contains(&open) {
-            gaps.push(format!("a prompt ends in {open}, but the spec does not say that this opens reasoning"));
+        let gap = if end.is_sure && !spec.reasoning.start.contains(&open) {
+            format!("{what} ends in {open}, but the spec does not say that this opens reasoning")
         } else if !end.is_sure && spec.reasoning.mode == ReasoningMode::None && !known(&open) {
-            gaps.push(format!("a prompt ends in {open}, and nothing shows whether it opens reasoning"));
+            format!("{what} ends in {open}, and nothing shows whether it opens reasoning")
+        } else {
+            continue;
+        };
+        // Several prompts may show the same.
+        if !named.contains(&open) {
+            gaps.push(gap);
+            named.push(open);
         }
     }
     if spec.tools.format == ToolFormat::None {

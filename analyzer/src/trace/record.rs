@@ -4,7 +4,7 @@ use serde_json::Value;
 use unjinja_spec::FormatSpec;
 
 use super::Comparison;
-use crate::ask::{CallTurns, NUMBER, Observed, Reasoned};
+use crate::ask::{CallTurns, NUMBER, Observed, Prompt, Reasoned};
 use crate::experiment::Experiment;
 use crate::observed::LabelledTurn;
 use crate::probe::Variable;
@@ -170,6 +170,14 @@ fn prompts(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
             Some(_) => one.because("it changes the prompt, but no marker of reasoning in it"),
             None => one.because("it is added after the user message"),
         });
+    }
+    let opener = record.spec.pointer("/reasoning/start").and_then(Value::as_str).unwrap_or_default().trim();
+    let opens = |prompt: &Prompt| !opener.is_empty() && prompt.tail.contains(opener);
+    for one in o.elsewhere.iter().filter(|one| opens(&one.prompt) && !o.prompts.iter().any(opens)) {
+        let what = Comparison::new(Experiment::R2, format!("the prompt without anything else | {}", one.with));
+        let what = what.render("what follows the last message", one.prompt.tail.as_str());
+        let found = record.found(what, &["reasoning.mode", "reasoning.start", "reasoning.end"]);
+        list.push(found.because("only this prompt ends in what opens reasoning"));
     }
     for switched in &o.switched {
         let name = &switched.name;
