@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use unjinja_dynamic::{
     ChatParser, Conversation, FormatSpec, GrammarOptions, Input, KnownOverlay, Loader, Model, ModelError, Options,
-    Origin, Overlay, Reason, Source, SpecialTokens, Status, ToolChoice, Tools,
+    Origin, Overlay, Reason, Source, SpecialTokens, Status, ToolChoice, Tools, Unparsed,
 };
 use unjinja_spec::MarkerKey;
 use unjinja_testkit::{Failure, root};
@@ -398,4 +398,22 @@ mod generated {
         assert!((1..known.len()).contains(&alike), "{alike} specs have the format of one with an overlay");
         Ok(())
     }
+}
+
+/// Servers ship copies of a template that end a past call like any message. The model still ends it with its own token.
+#[test]
+fn an_overlay_knows_the_end_of_a_call_that_a_copy_of_the_template_hides() -> Result<(), Failure> {
+    let file = |name: &str| fs::read_to_string(root().join("generated/specs").join(name));
+    let mut spec = FormatSpec::from_toml(&file("openai_gpt_oss_120b.toml")?, "spec.toml")?;
+    assert_eq!(spec.tools.per_call_end, "<|call|>");
+    spec.tools.per_call_end = "<|end|>".to_owned();
+    let overlay = Overlay::from_toml(&file("openai_gpt_oss_120b.overlay.toml")?, "overlay.toml")?;
+    let parser = unjinja_codegen::interpreter(&overlay.apply(&spec)?)?;
+    let message =
+        parser.parse("<|channel|>final<|message|>Hi<|call|>".into(), &Options::new().unparsed(Unparsed::Separate));
+    assert_eq!(message.content, "Hi");
+    let call = "<|channel|>commentary to=functions.now <|constrain|>json<|message|>{}<|call|>";
+    let message = parser.parse(call.into(), &Options::new());
+    assert_eq!((message.tool_calls.len(), &*message.content), (1, ""));
+    Ok(())
 }

@@ -70,12 +70,15 @@ pub(super) fn laid_out_splits(
     })
 }
 
+/// Candidates that may be an opening tag, at most: a hostile template has many.
+const MOST_OPENERS: usize = 256;
+
 /// The tags that this one may close: by its form, or those of the template that it is the closing tag of.
 fn openers(tag: &str, candidates: &[String]) -> Vec<String> {
     let by_form = text::opening_mark(tag);
     let is_opener =
         |open: &&String| text::closing_tag(open).is_some_and(|end| end == tag) && Some(*open) != by_form.as_ref();
-    by_form.iter().chain(candidates.iter().filter(is_opener)).cloned().collect()
+    by_form.iter().chain(candidates.iter().take(MOST_OPENERS).filter(is_opener)).cloned().collect()
 }
 
 /// A way to write reasoning into an answer.
