@@ -1,211 +1,36 @@
 //! `unjinja serve`: OpenAI's and Anthropic's chat APIs in front of a server that completes text. The proxy itself is
 //! `unjinja_server::http`; this reads its configuration and its models, and prints its log. It must never print a key.
 
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, Status};
+use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, RenderLimits, Status};
 use unjinja_server::http::{
-    Bos, Config, GrammarUse, Limits, Log, LogLevel, LogLine, ModelNameError, Models, Proxy, Reloader, Secret,
-    ServedModel, SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer,
+    Bos, Config, GrammarUse, Log, LogLevel, LogLine, ModelNameError, Models, Proxy, Reloader, Secret, ServedModel,
+    SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer, UpstreamUrlError,
     discover,
 };
 
-use crate::arguments::{CutArgs, Engine};
+use crate::arguments::Engine;
 use crate::failure::{Done, Failure};
-use crate::parser_args::ParserArgs;
 use crate::ui::{Ui, WARNING, paint};
 use crate::{input, log, visible};
+use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, UnkeptPromises};
 #[cfg(feature = "fetch")]
 use contact::is_hub_id;
-use contact::{TemplatePlace, in_folder, of_upstream};
+use contact::{Asked, TemplatePlace, in_folder, of_upstream};
 
+pub(crate) use arguments::Arguments;
+
+mod arguments;
 mod contact;
 mod page;
 
 /// Environment variables with keys.
 const KEY: &str = "UNJINJA_API_KEY";
 const UPSTREAM_KEY: &str = "UNJINJA_UPSTREAM_API_KEY";
-
-/// The arguments of `serve`.
-#[derive(Args)]
-pub(crate) struct Arguments {
-    /// The address to listen on; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = address)]
-    listen: SocketAddr,
-    /// The server that completes text.
-    #[arg(long, value_name = "URL")]
-    upstream: String,
-    /// The protocol of the upstream. Without it, the upstream is asked.
-    #[arg(long, value_enum)]
-    upstream_api: Option<Api>,
-    /// The chat template: a .jinja, tokenizer_config.json or GGUF file, a folder with one of them, or the id of a model on the
-    /// Hugging Face Hub. Give it several times, as NAME=FILE, to serve several models; a single one answers to every name. Without it,
-    /// the upstream is asked which model it has.
-    #[arg(long, value_name = "[NAME=]FILE")]
-    template: Vec<String>,
-    /// Another name to which a model answers, where several are served: agents have names of models built in.
-    #[arg(long, value_name = "NAME=MODEL")]
-    alias: Vec<String>,
-    #[command(flatten)]
-    parser: ParserArgs,
-    /// The name of the model at the upstream; by default NAME, or else the name that the client sends.
-    #[arg(long, value_name = "NAME")]
-    upstream_model: Option<String>,
-    /// When to constrain the sampler: `promised` where a request demands a call, a certain tool, no call, JSON, or arguments that follow
-    /// their schema. The default is `promised` for llama.cpp, vLLM and SGLang, and `none` otherwise.
-    #[arg(long, value_enum)]
-    grammar: Option<Grammar>,
-    /// The engine with which the upstream constrains the sampler. The default is `xgrammar` for vLLM and SGLang, and `gbnf` otherwise;
-    /// with that, only llama.cpp gets grammars that begin in the middle of an output.
-    #[arg(long, value_name = "ENGINE", value_enum)]
-    grammar_for: Option<Engine>,
-    /// What becomes of a request that promises what nobody makes the model keep: a call (`tool_choice`), JSON (`response_format`), or
-    /// arguments that follow their schema (`strict`).
-    #[arg(long, value_enum, default_value = "refuse")]
-    unkept_promises: UnkeptPromises,
-    /// Describe tools in the system message if the template does not print them. Otherwise such a request is refused.
-    #[arg(long)]
-    describe_tools: bool,
-    /// Who begins prompts with BOS, the token that begins a text. With `auto` it is the template; or the upstream, if llama.cpp
-    /// does so anyway, or the template came without its tokenizer, so that the text of the token is not known.
-    #[arg(long, value_enum, default_value = "auto")]
-    bos: BosFrom,
-    /// The limit of tokens for requests without one. Without it, it is what the context has room for, as far as the upstream says
-    /// how long that is, and 4096 otherwise. llama.cpp needs none.
-    #[arg(long, value_name = "TOKENS", value_parser = positive::<u64>)]
-    max_tokens: Option<u64>,
-    /// Refuse requests with images and documents. Otherwise a sentence stands in the place of each.
-    #[arg(long)]
-    refuse_media: bool,
-    /// A name under which the proxy is reached, besides those of this machine (`localhost`, `127.0.0.1`, `[::1]`). On an address that
-    /// other machines reach, any name is answered unless some are given.
-    #[arg(long, value_name = "NAME", help_heading = "Security")]
-    allow_host: Vec<String>,
-    /// A web page that may ask, such as `https://chat.example`; `*` for any. Without it, requests of pages are refused.
-    #[arg(long, value_name = "ORIGIN", help_heading = "Security")]
-    cors: Vec<String>,
-    /// What becomes of requests whose messages spell a special token, such as `<|im_end|>`: the model reads it as that token.
-    #[arg(long, value_enum, default_value = "report", help_heading = "Security")]
-    markers: Markers,
-    /// A field of requests that goes on to the upstream. Without it, only those go on that say how to sample.
-    #[arg(long, value_name = "FIELD", help_heading = "Security")]
-    pass_field: Vec<String>,
-    #[command(flatten)]
-    cut: CutArgs,
-    /// How lines of the log are written: as text, or as one JSON object each, with the time in seconds since 1970.
-    #[arg(long, value_enum, default_value = "text")]
-    log_format: LogFormat,
-    /// Add the parser's diagnostics to answers, in an extra field.
-    #[arg(long)]
-    diagnostics: bool,
-    /// A file with the key that clients must send; overrides UNJINJA_API_KEY.
-    #[arg(long, value_name = "FILE", help_heading = "Security")]
-    api_key_file: Option<PathBuf>,
-    /// A file with the key for the upstream; overrides UNJINJA_UPSTREAM_API_KEY.
-    #[arg(long, value_name = "FILE", help_heading = "Security")]
-    upstream_api_key_file: Option<PathBuf>,
-    #[command(flatten)]
-    limits: LimitArgs,
-}
-
-/// The flags for limits.
-#[derive(Args)]
-#[command(next_help_heading = "Limits")]
-struct LimitArgs {
-    /// The longest request, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body, value_parser = positive::<usize>)]
-    max_body: usize,
-    /// The most tools in a request; with 0, none.
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tools)]
-    max_tools: usize,
-    /// The most requests at the same time; further ones get status 429.
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().concurrent, value_parser = positive::<usize>)]
-    max_concurrent: usize,
-    /// How much memory large requests may take together while they are read and rendered, in bytes; one that takes more is refused.
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().memory, value_parser = positive::<usize>)]
-    max_memory: usize,
-    /// How much of OpenAI's responses is kept for requests that name them (`previous_response_id`), in bytes; with 0, nothing.
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().responses)]
-    keep_responses: usize,
-    /// Seconds for a connection to the upstream.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = positive::<u64>)]
-    connect_timeout: u64,
-    /// Seconds until the upstream's first token.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = positive::<u64>)]
-    first_token_timeout: u64,
-    /// Seconds between two tokens.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = positive::<u64>)]
-    idle_timeout: u64,
-    /// Seconds of silence after which a stream has a ping.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = positive::<u64>)]
-    ping_after: u64,
-    /// Seconds for a client to send the head of a request, or its body, or to take a piece of the answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = positive::<u64>)]
-    client_timeout: u64,
-    /// Seconds for answers that are being written when the command is told to end; with 0, they end at once.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    shutdown_timeout: u64,
-}
-
-/// The protocol of the upstream.
-#[derive(Clone, Copy, ValueEnum)]
-enum Api {
-    /// `/v1/completions`: vLLM, SGLang, TGI and others.
-    Openai,
-    /// `/completion` of llama.cpp.
-    #[value(name = "llama.cpp")]
-    LlamaCpp,
-}
-
-/// When the upstream gets a grammar.
-#[derive(Clone, Copy, ValueEnum)]
-enum Grammar {
-    None,
-    Promised,
-    Always,
-}
-
-/// What becomes of requests whose messages spell a special token.
-#[derive(Clone, Copy, ValueEnum)]
-enum Markers {
-    /// They are answered. The log and the metrics say so.
-    Report,
-    /// They have status 400.
-    Refuse,
-}
-
-/// How lines of the log are written.
-#[derive(Clone, Copy, ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
-}
-
-/// What becomes of promises that nobody makes the model keep.
-#[derive(Clone, Copy, ValueEnum)]
-enum UnkeptPromises {
-    /// The request has status 400.
-    Refuse,
-    /// The model may keep them or not.
-    Accept,
-}
-
-/// Who begins prompts with BOS.
-#[derive(Clone, Copy, ValueEnum)]
-enum BosFrom {
-    /// The template if it can, else the upstream.
-    Auto,
-    /// The template; a template whose BOS is not known is refused.
-    Template,
-    /// The upstream; the template's is left out.
-    Upstream,
-}
 
 /// Runs the command until it is told to end.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
@@ -214,10 +39,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     config(arguments, &UpstreamFacts::default(), ui)?;
     let given = match arguments.template.is_empty() {
         true => None,
-        false => Some(models(arguments, &UpstreamFacts::default(), ui)?),
+        false => Some(models(arguments, &[], ui)?),
     };
     let asked = found(arguments, &runtime, ui)?;
-    let config = config(arguments, &asked, ui)?;
+    let config = config(arguments, &asked[0].facts, ui)?;
     let models = given.map_or_else(|| models(arguments, &asked, ui), Ok)?;
     let names: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     let has_key = config.key.is_some();
@@ -240,10 +65,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             anstream::eprintln!("listening on http://{address} for {}", visible::line(&names.join(", ")));
         }
         let reloads = reloads(arguments, proxy.reloader(), ui)?;
-        let (upstream, problem) = (arguments.upstream.clone(), proxy.upstream_problem());
+        let problem = proxy.upstream_problem();
         tokio::spawn(async move {
             if let Some(problem) = problem.await {
-                warn(ui, &format!("{upstream}: {problem}"));
+                warn(ui, &problem);
             }
         });
         // A task of its own: connections are taken while templates are read again.
@@ -334,43 +159,66 @@ fn warn(ui: Ui, text: &str) {
     }
 }
 
-/// The upstream as the command line names it, with this protocol.
-fn upstream(arguments: &Arguments, api: UpstreamApi) -> Result<UpstreamConfig, Failure> {
-    let mut upstream =
-        UpstreamConfig::new(&arguments.upstream, api).map_err(|error| Failure::Input(error.to_string()))?;
+/// The upstreams at some addresses, of which there is at least one, with this protocol.
+fn upstreams(arguments: &Arguments, addresses: &[String], api: UpstreamApi) -> Result<UpstreamConfig, Failure> {
+    let failed = |error: UpstreamUrlError| Failure::Input(error.to_string());
+    let mut upstream = UpstreamConfig::new(&addresses[0], api).map_err(failed)?;
+    for other in &addresses[1..] {
+        upstream = upstream.also(other).map_err(failed)?;
+    }
     upstream.key = key(arguments.upstream_api_key_file.as_deref(), UPSTREAM_KEY)?;
     Ok(upstream)
 }
 
-/// What the upstream says of itself, as far as the command line leaves it open. Without a template on the command line, it has to say
-/// which model it has.
-fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Result<UpstreamFacts, Failure> {
+/// What the upstreams that answer say of themselves, as far as the command line leaves it open; at least one. Without a template on the
+/// command line, they have to say which models they have.
+fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Result<Vec<Asked>, Failure> {
     let given = arguments.upstream_api.map(|api| match api {
         Api::Openai => UpstreamApi::OpenAi,
         Api::LlamaCpp => UpstreamApi::LlamaCpp,
     });
-    let config = upstream(arguments, given.unwrap_or_default())?;
     let limit = Duration::from_secs(arguments.limits.connect_timeout);
-    let mut facts = match runtime.block_on(discover(&config, limit)) {
-        Ok(facts) => facts,
-        Err(problem) if arguments.template.is_empty() => {
-            let next = "start it first, or name the model's template with --template";
-            return Err(Failure::Input(format!("{}: {problem}; {next}", arguments.upstream)));
-        }
-        Err(problem) => {
-            if given.is_none() {
-                let next = "it is taken for a server with OpenAI's protocol; say otherwise with --upstream-api";
-                warn(ui, &format!("{}: {problem}; {next}", arguments.upstream));
+    let (mut asked, mut problems) = (Vec::<Asked>::new(), Vec::new());
+    for address in &arguments.upstream {
+        let config = upstreams(arguments, std::slice::from_ref(address), given.unwrap_or_default())?;
+        match runtime.block_on(discover(&config, limit)) {
+            Ok(mut facts) => {
+                facts.api = given.unwrap_or(facts.api);
+                let one = Asked { address: address.clone(), facts };
+                if let Some(other) = asked.iter().find(|other| !other.is_like(&one)) {
+                    let next = "give each kind of server a command of its own";
+                    let (program, before) = (page::program(&one.facts), page::program(&other.facts));
+                    let problem = format!("{address}: this is {program}, and {} is {before}; {next}", other.address);
+                    return Err(Failure::Input(problem));
+                }
+                asked.push(one);
             }
-            UpstreamFacts::default()
+            Err(problem) => problems.push((address, problem)),
         }
-    };
-    facts.api = given.unwrap_or(facts.api);
-    Ok(facts)
+    }
+    if let (Some((address, problem)), true, true) = (problems.first(), asked.is_empty(), arguments.template.is_empty())
+    {
+        let next = "start it first, or name the model's template with --template";
+        return Err(Failure::Input(format!("{address}: {problem}; {next}")));
+    }
+    for (address, problem) in problems {
+        let next = match (asked.is_empty(), given) {
+            (false, _) => "requests go to the others until it can be reached",
+            (true, None) => "it is taken for a server with OpenAI's protocol; say otherwise with --upstream-api",
+            (true, Some(_)) => continue,
+        };
+        warn(ui, &format!("{address}: {problem}; {next}"));
+    }
+    if asked.is_empty() {
+        let mut facts = UpstreamFacts::default();
+        facts.api = given.unwrap_or_default();
+        asked.push(Asked { address: arguments.upstream[0].clone(), facts });
+    }
+    Ok(asked)
 }
 
 fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config, Failure> {
-    let mut upstream = upstream(arguments, facts.api)?;
+    let mut upstream = upstreams(arguments, &arguments.upstream, facts.api)?;
     upstream.max_tokens = arguments.max_tokens;
     upstream.pass_fields.clone_from(&arguments.pass_field);
     upstream.bos = match arguments.bos {
@@ -424,6 +272,7 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
         silence: seconds(limits.ping_after),
         client: seconds(limits.client_timeout),
         shutdown: seconds(limits.shutdown_timeout),
+        check: seconds(limits.check_every),
     };
     let format = arguments.log_format;
     config.log = Log::to(move |line| {
@@ -477,21 +326,27 @@ fn key(file: Option<&Path>, variable: &str) -> Result<Option<Secret>, Failure> {
 }
 
 /// The models to serve: those of the command line, or the one of the upstream.
-fn models(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Models, Failure> {
+fn models(arguments: &Arguments, asked: &[Asked], ui: Ui) -> Result<Models, Failure> {
     let count = arguments.template.len();
     arguments.parser.for_templates(count)?;
     if arguments.upstream_model.is_some() && count != 1 {
         return Err(Failure::Input(format!("--upstream-model is about one template, but there are {count}")));
     }
     let loader = arguments.parser.committed().unwrap_or_else(|| arguments.parser.loader());
-    let mut served = Vec::new();
-    if arguments.template.is_empty() {
-        let (name, input) = of_upstream(&arguments.upstream, facts)?;
-        let one = match input {
-            TemplatePlace::Text(source) => loaded(&loader, Input::source(source))?,
-            TemplatePlace::File(file) => load(&loader, &file)?,
+    let mut limits = RenderLimits::default();
+    limits.fuel_per_byte = arguments.limits.steps_per_byte;
+    let loader = loader.limits(limits);
+    let mut served = Vec::<ServedModel>::new();
+    for one in asked.iter().filter(|_| arguments.template.is_empty()) {
+        let (name, input) = of_upstream(one)?;
+        if served.iter().any(|known| known.name() == name) {
+            continue;
+        }
+        let (model, origin) = match input {
+            TemplatePlace::Text(source) => (loaded(&loader, Input::source(source))?, "the upstream".to_owned()),
+            TemplatePlace::File(file) => (load(&loader, &file)?, file),
         };
-        served.push(ready(&name, &name, one, arguments, ui)?.upstream_name_is(&name));
+        served.push(ready(&name, &name, model, arguments, ui)?.upstream_name_is(&name).origin_is(origin));
     }
     for template in &arguments.template {
         let (name, file) = match template.split_once('=') {
@@ -505,7 +360,7 @@ fn models(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Models
         }
         let model = load(&loader, file)?;
         let shown = name.unwrap_or(model.name()).to_owned();
-        let mut one = ready(&shown, file, model, arguments, ui)?;
+        let mut one = ready(&shown, file, model, arguments, ui)?.origin_is(file);
         if let Some(upstream) = arguments.upstream_model.as_deref().or(name) {
             one = one.upstream_name_is(upstream);
         }
@@ -550,18 +405,6 @@ fn about_prompts(name: &str, model: &ServedModel, bos: BosFrom, ui: Ui) {
     }
 }
 
-/// A number above 0.
-fn positive<N: FromStr + PartialOrd + Default>(text: &str) -> Result<N, String> {
-    let number = text.parse().ok().filter(|number| *number > N::default());
-    number.ok_or_else(|| "give a whole number of at least 1".to_owned())
-}
-
-/// An address to listen on.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-    found.ok_or_else(|| "give an address and a port, like 127.0.0.1:8080 or localhost:8080".to_owned())
-}
-
 fn loaded(loader: &Loader, input: Input) -> Result<Model, Failure> {
     let loaded = log::load(loader, input).map_err(refused)?;
     loaded.model().map_err(|error| Failure::Found(error.to_string()))
@@ -574,8 +417,10 @@ fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
     #[cfg(feature = "fetch")]
     if is_hub_id(file) {
         let source = crate::hub::Hub::from_env().and_then(|hub| hub.model(file));
-        let source =
-            source.map_err(|problem| Failure::Input(format!("{file}: there is no such file, and {problem}")))?;
+        let source = source.map_err(|problem| {
+            let next = "give the model's tokenizer_config.json, chat_template.jinja or GGUF file with --template";
+            Failure::Input(format!("{file}: there is no such file, and {problem}; {next}"))
+        })?;
         return loaded(loader, Input::source(source));
     }
     loaded(loader, Input::file(file))

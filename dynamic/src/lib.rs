@@ -41,7 +41,7 @@ pub use unjinja_generated::LookupError;
 pub use unjinja_grammar::{
     Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, Verdict, VerdictKind, Verdicts,
 };
-pub use unjinja_render::{Clock, SpecialTokens, Template};
+pub use unjinja_render::{Clock, Limits as RenderLimits, SpecialTokens, Template};
 pub use unjinja_runtime::{
     BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, CutCalls, Diagnostic, DiagnosticKind,
     Event, Interpreter, Message, Options, Stream, Token, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,

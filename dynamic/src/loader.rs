@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use unjinja_analyzer::trace::Comparison;
 use unjinja_analyzer::{Naming, SourceExt, analyze, analyze_traced, sha256, verified};
-use unjinja_render::SpecialTokens;
+use unjinja_render::{Limits, SpecialTokens};
 use unjinja_source::{Source, name_of};
 use unjinja_spec::{FormatSpec, Overlay};
 
@@ -60,6 +60,7 @@ pub struct Loader {
     known: Vec<KnownOverlay>,
     cache: Option<PathBuf>,
     tokens: SpecialTokens,
+    limits: Limits,
     analyses_anew: bool,
     only_given_overlays: bool,
     without_known_formats: bool,
@@ -200,6 +201,12 @@ impl Loader {
     /// The special tokens that the template may write, for files that do not give them: a `.jinja` file, or a text.
     pub fn tokens(mut self, tokens: SpecialTokens) -> Self {
         self.tokens = tokens;
+        self
+    }
+
+    /// How much the renders of the model may use. The analysis keeps the limits of [`RenderLimits::default`](crate::RenderLimits).
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 }
@@ -357,7 +364,8 @@ impl Loader {
             spec = overlay.apply(&spec)?;
             corrections.push(Correction::new(reason, file, model, &overlay));
         }
-        Ok(Loaded { bare, spec, origin, corrections, source, cache })
+        let limits = self.limits.clone();
+        Ok(Loaded { bare, spec, origin, corrections, source, cache, limits })
     }
 
     /// The overlays for a spec: those that are given, else the one next to the file, else a known one.

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use unjinja_render::{SpecialTokens, Template, TemplateError};
+use unjinja_render::{Limits, SpecialTokens, Template, TemplateError};
 use unjinja_source::Source;
 use unjinja_spec::FormatSpec;
 
@@ -16,14 +16,15 @@ pub(crate) struct Renderer {
     text: String,
     tokens: SpecialTokens,
     knows_tokens: bool,
+    limits: Limits,
     parsed: OnceLock<Result<Template, TemplateError>>,
 }
 
 impl Renderer {
     /// The renderer of this template. `tokens` are all special tokens that are known, from wherever.
-    pub(crate) fn new(source: Source, tokens: SpecialTokens) -> Self {
+    pub(crate) fn new(source: Source, tokens: SpecialTokens, limits: Limits) -> Self {
         let knows_tokens = source.knows_tokens();
-        Self { file: source.file(), text: source.text, tokens, knows_tokens, parsed: OnceLock::new() }
+        Self { file: source.file(), text: source.text, tokens, knows_tokens, limits, parsed: OnceLock::new() }
     }
 
     pub(crate) fn knows_tokens(&self) -> bool {
@@ -35,7 +36,10 @@ impl Renderer {
     }
 
     pub(crate) fn template(&self) -> Result<&Template, ModelError> {
-        let parse = || Ok(Template::parse(&self.file, &self.text)?.with_tokens(self.tokens.clone()));
+        let parse = || {
+            let template = Template::parse(&self.file, &self.text)?;
+            Ok(template.with_tokens(self.tokens.clone()).with_limits(self.limits.clone()))
+        };
         self.parsed.get_or_init(parse).as_ref().map_err(|error| error.clone().into())
     }
 

@@ -1,6 +1,6 @@
 //! Which model an upstream has, and where its template is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unjinja_build::Source;
 use unjinja_server::http::UpstreamFacts;
@@ -14,8 +14,21 @@ pub(super) enum TemplatePlace {
     File(String),
 }
 
+/// What an upstream says of itself.
+pub(super) struct Asked {
+    pub address: String,
+    pub facts: UpstreamFacts,
+}
+
+impl Asked {
+    /// Whether another one is of the same kind, so that one proxy can ask both.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (self.facts.api, self.facts.server) == (other.facts.api, other.facts.server)
+    }
+}
+
 /// The upstream's model, by its name, and where its template is.
-pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(String, TemplatePlace), Failure> {
+pub(super) fn of_upstream(Asked { address, facts }: &Asked) -> Result<(String, TemplatePlace), Failure> {
     let next = "name the model's template with --template";
     let Some(model) = facts.models.first() else {
         return Err(Failure::Input(format!("{address}: it names no model; {next}")));
@@ -48,8 +61,21 @@ pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(Strin
 /// The template in a folder with a model's files.
 pub(super) fn in_folder(folder: &str) -> String {
     let files = ["chat_template.jinja", "tokenizer_config.json"].map(|file| Path::new(folder).join(file));
-    let found = files.iter().find(|file| file.exists());
+    let found = files.into_iter().find(|file| file.exists()).or_else(|| only_gguf(Path::new(folder)));
     found.map_or(folder.to_owned(), |file| file.display().to_string())
+}
+
+/// The GGUF file of a folder that has one. A model may be split into several; the first one has the template.
+fn only_gguf(folder: &Path) -> Option<PathBuf> {
+    let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut models = files.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_later = name.contains("-of-") && !name.contains("-00001-of-");
+        // A file for images beside the model has this name.
+        name.ends_with(".gguf") && !is_later && !name.starts_with("mmproj")
+    });
+    let only = models.next()?;
+    models.next().is_none().then_some(only)
 }
 
 /// Whether this is the id of a model on the Hub. A mistyped path is not one, so that the error is about the file.

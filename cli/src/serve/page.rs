@@ -6,25 +6,17 @@ use unjinja_dynamic::{Status, Target};
 use unjinja_server::http::{Config, GrammarUse, Models, Unkept, UpstreamApi, UpstreamFacts, UpstreamServer};
 use unjinja_spec::ToolFormat;
 
+use super::contact::Asked;
+
 /// The most models of an upstream that are named.
 const NAMED: usize = 5;
 
-/// A line about the upstream, one about each model, and what is promised.
-pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> String {
-    let mut page = format!("upstream: {}", program(facts));
-    for (number, model) in facts.models.iter().take(NAMED).enumerate() {
-        let before = if number == 0 { "; serves" } else { "," };
-        let _ = write!(page, "{before} {}", model.name);
-        if let Some(context) = model.context {
-            let _ = write!(page, " ({context} tokens)");
-        }
+/// A line about each upstream, one about each model, and what is promised.
+pub(super) fn of(config: &Config, asked: &[Asked], models: &Models) -> String {
+    let mut page = String::new();
+    for one in asked {
+        about(&mut page, one, asked.len() > 1);
     }
-    match facts.models.len() {
-        0 => page.push_str("; its models are not known"),
-        count if count > NAMED => page.push_str(", …"),
-        _ => {}
-    }
-    page.push('\n');
     for served in models.iter() {
         let (spec, status) = (served.model().spec(), served.model().status());
         let calls = match spec.tools.format {
@@ -40,7 +32,7 @@ pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> Str
             }
             (false, false, _) => "; the template does not print tools: requests with tools are refused",
         };
-        let _ = writeln!(page, "model {}: {status}; {calls}{tools}", served.name());
+        let _ = writeln!(page, "model {}: template from {}; {status}; {calls}{tools}", served.name(), served.origin());
     }
     page.push_str("kept here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n");
     let rest = "a call that is demanded, JSON as a response format, and strict arguments";
@@ -58,6 +50,27 @@ pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> Str
     page
 }
 
+/// A line about an upstream.
+fn about(page: &mut String, Asked { address, facts }: &Asked, with_address: bool) {
+    let _ = write!(page, "upstream: {}", program(facts));
+    if with_address {
+        let _ = write!(page, " at {address}");
+    }
+    for (number, model) in facts.models.iter().take(NAMED).enumerate() {
+        let before = if number == 0 { "; serves" } else { "," };
+        let _ = write!(page, "{before} {}", model.name);
+        if let Some(context) = model.context {
+            let _ = write!(page, " ({context} tokens)");
+        }
+    }
+    match facts.models.len() {
+        0 => page.push_str("; its models are not known"),
+        count if count > NAMED => page.push_str(", …"),
+        _ => {}
+    }
+    page.push('\n');
+}
+
 fn engine(target: Target) -> &'static str {
     match target {
         Target::XGrammar => "a structural tag for xgrammar",
@@ -66,7 +79,8 @@ fn engine(target: Target) -> &'static str {
     }
 }
 
-fn program(facts: &UpstreamFacts) -> &'static str {
+/// The program that an upstream is.
+pub(super) fn program(facts: &UpstreamFacts) -> &'static str {
     match (facts.server, facts.api) {
         (UpstreamServer::Vllm, _) => "vLLM",
         (UpstreamServer::Sglang, _) => "SGLang",

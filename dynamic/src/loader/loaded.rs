@@ -1,7 +1,7 @@
 //! The result of loading: plain data, of which a parser, a model or Rust can be made.
 
 use unjinja_codegen::SpecEntry;
-use unjinja_render::SpecialTokens;
+use unjinja_render::{Limits, SpecialTokens};
 use unjinja_source::Source;
 use unjinja_spec::FormatSpec;
 
@@ -27,6 +27,8 @@ pub struct Loaded {
     pub source: Option<Source>,
     /// What the cache folder did.
     pub cache: CacheUse,
+    /// How much a render may use.
+    pub limits: Limits,
 }
 
 impl Loaded {
@@ -40,12 +42,12 @@ impl Loaded {
     /// # Errors
     /// If no parser can be made from the spec.
     pub fn model(self) -> Result<Model, ModelError> {
-        let Self { spec, corrections, source, cache, .. } = self;
+        let Self { spec, corrections, source, cache, limits, .. } = self;
         let renderer = source.map(|source| {
             let bos = source.tokens.bos.clone().or_else(|| spec.tokens.bos.clone());
             let eos = source.tokens.eos.clone().or_else(|| spec.tokens.eos.clone());
             let tokens = SpecialTokens { bos, eos, others: source.tokens.others.clone() };
-            Renderer::new(source, tokens)
+            Renderer::new(source, tokens, limits)
         });
         Ok(Model::new(spec, renderer, corrections, cache)?)
     }

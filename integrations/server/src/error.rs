@@ -13,9 +13,9 @@ use serde::{Serialize, Serializer};
 /// ```
 /// use unjinja_server::openai::ChatRequest;
 ///
-/// let request = br#"{"model": "m", "messages": [{"role": "user", "content": "Hi"}], "n": 2}"#;
+/// let request = br#"{"model": "m", "messages": [{"role": "user", "content": "Hi"}], "audio": {}}"#;
 /// let error = ChatRequest::from_json(request).unwrap_err();
-/// assert_eq!((error.status(), error.param()), (400, Some("n")));
+/// assert_eq!((error.status(), error.param()), (400, Some("audio")));
 /// assert_eq!(serde_json::to_value(&error)?["error"]["code"], "unsupported_parameter");
 /// assert_eq!(serde_json::to_value(error.anthropic())?["error"]["type"], "invalid_request_error");
 /// # Ok::<(), serde_json::Error>(())

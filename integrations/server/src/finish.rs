@@ -69,4 +69,24 @@ impl Usage {
     pub fn new(input: u64, output: u64) -> Self {
         Self { input, output, ..Self::default() }
     }
+
+    /// The usage of this turn and of another one with the same prompt, which counts once.
+    ///
+    /// ```
+    /// use unjinja_server::Usage;
+    ///
+    /// assert_eq!(Usage::new(10, 3).and(Usage::new(10, 4)), Usage::new(10, 7));
+    /// ```
+    pub fn and(self, other: Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            _ => one.or(other),
+        };
+        Self {
+            input: self.input.max(other.input),
+            output: self.output.saturating_add(other.output),
+            cached: self.cached.or(other.cached),
+            reasoning: sum(self.reasoning, other.reasoning),
+        }
+    }
 }

@@ -7,7 +7,7 @@ mod request;
 mod writer;
 
 pub use chunk::{
-    ChatCompletionChunk, ChunkChoice, CompletionTokens, CompletionUsage, Delta, FunctionDelta, PromptTokens,
+    ChatCompletionChunk, ChunkChoice, CompletionTokens, CompletionUsage, Delta, FunctionDelta, Logprobs, PromptTokens,
     ReasoningName, ToolCallDelta,
 };
 pub use completion::{ChatCompletion, CompletionChoice, CompletionMessage};

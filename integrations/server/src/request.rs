@@ -138,14 +138,24 @@ pub enum ResponseFormat {
 }
 
 /// How to sample. It goes to the server that runs the model.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {
+    /// How many answers the client wants, at least 1: `n`.
+    pub choices: usize,
+    /// The client wants the probabilities of the tokens, and those of so many likely ones beside each.
+    pub logprobs: Option<u64>,
     /// The most tokens that the model may write.
     pub max_tokens: Option<u64>,
     /// Texts that end the output.
     pub stop: Vec<String>,
     /// Every other setting as the client wrote it: `temperature`, `top_p`, `seed`, …
     pub settings: Map<String, Value>,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { choices: 1, logprobs: None, max_tokens: None, stop: Vec::new(), settings: Map::new() }
+    }
 }
 
 /// Refuses a request for more than one answer.

@@ -129,7 +129,7 @@ def main():
         ask_openai(one.with_options(base_url=f"{address}/{turn}/v1"), turn)
         ask_anthropic(two.with_options(base_url=f"{address}/{turn}"), turn)
         ask_responses(one.with_options(base_url=f"{address}/{turn}/v1"), turn, [FUNCTION])
-    refused("openai", openai.BadRequestError, lambda: one.chat.completions.create(model="m", messages=ASK, n=2))
+    refused("openai", openai.BadRequestError, lambda: one.chat.completions.create(model="m", messages=ASK, n=99))
     refused("openai", openai.BadRequestError, lambda: one.responses.create(model="m", input="Hi", background=True))
     search = {"type": "web_search_20250305", "name": "web_search"}
     refused("anthropic", anthropic.BadRequestError,

@@ -122,7 +122,12 @@ impl MessagesRequest {
             thinking: thinking(&root)?,
             reasoning_effort: effort.map(str::to_owned),
             template_variables: template_variables(&root)?,
-            sampling: Sampling { max_tokens, stop: stop_texts(&root.get_list("stop_sequences")?)?, settings },
+            sampling: Sampling {
+                max_tokens,
+                stop: stop_texts(&root.get_list("stop_sequences")?)?,
+                settings,
+                ..Sampling::default()
+            },
             stream: root.get_bool("stream")?.unwrap_or(false),
             replaced,
         };

@@ -68,6 +68,8 @@ impl Config {
 pub struct UpstreamConfig {
     /// Its address without the path of an endpoint: `http://127.0.0.1:8000`.
     pub(crate) url: reqwest::Url,
+    /// The addresses of further servers of the same kind.
+    pub(crate) others: Vec<reqwest::Url>,
     /// Its protocol.
     pub api: UpstreamApi,
     /// The key that it wants, sent as `Authorization: Bearer`.
@@ -90,41 +92,61 @@ impl UpstreamConfig {
     /// # Errors
     /// If this is no address with `http` or `https`.
     pub fn new(url: &str, api: UpstreamApi) -> Result<Self, UpstreamUrlError> {
-        let failed = |cause: String| UpstreamUrlError { url: url.to_owned(), cause };
-        let mut parsed = reqwest::Url::parse(url).map_err(|error| failed(error.to_string()))?;
-        if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-            return Err(failed("it has to begin with http:// or https:// and a host".to_owned()));
-        }
-        if !parsed.username().is_empty() || parsed.password().is_some() {
-            return Err(UpstreamUrlError {
-                url: String::from("the address"),
-                cause: "it holds a user or a password, which would appear in logs".to_owned(),
-            });
-        }
-        if cfg!(not(feature = "tls")) && parsed.scheme() == "https" {
-            return Err(failed("https needs the feature `tls` of unjinja-server".to_owned()));
-        }
-        let path = parsed.path().trim_end_matches('/');
-        if let Some(end) = ENDPOINTS.into_iter().find(|end| path.ends_with(end)) {
-            return Err(failed(format!("it ends with the endpoint {end}; leave that out")));
-        }
-        let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
-        parsed.set_path(&path);
-        parsed.set_query(None);
-        parsed.set_fragment(None);
         let grammar = match api {
             UpstreamApi::OpenAi => GrammarUse::Never,
             UpstreamApi::LlamaCpp => GrammarUse::WhenPromised,
         };
         let bos = Bos::default();
         let (engine, pass_fields) = (Target::Gbnf, Vec::new());
-        Ok(Self { url: parsed, api, key: None, grammar, engine, bos, pass_fields, max_tokens: None })
+        let (url, others) = (address(url)?, Vec::new());
+        Ok(Self { url, others, api, key: None, grammar, engine, bos, pass_fields, max_tokens: None })
+    }
+
+    /// Adds the address of a further server of the same kind, with the same key. A request goes to one that has its model.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn also(mut self, url: &str) -> Result<Self, UpstreamUrlError> {
+        self.others.push(address(url)?);
+        Ok(self)
     }
 
     /// The address, to which the path of an endpoint is added.
     pub(crate) fn base(&self) -> &str {
-        self.url.as_str().trim_end_matches('/')
+        base(&self.url)
     }
+}
+
+/// An address, to which the path of an endpoint is added.
+pub(crate) fn base(url: &reqwest::Url) -> &str {
+    url.as_str().trim_end_matches('/')
+}
+
+/// Reads the address of an upstream.
+fn address(url: &str) -> Result<reqwest::Url, UpstreamUrlError> {
+    let failed = |cause: String| UpstreamUrlError { url: url.to_owned(), cause };
+    let mut parsed = reqwest::Url::parse(url).map_err(|error| failed(error.to_string()))?;
+    if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
+        return Err(failed("it has to begin with http:// or https:// and a host".to_owned()));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(UpstreamUrlError {
+            url: String::from("the address"),
+            cause: "it holds a user or a password, which would appear in logs".to_owned(),
+        });
+    }
+    if cfg!(not(feature = "tls")) && parsed.scheme() == "https" {
+        return Err(failed("https needs the feature `tls` of unjinja-server".to_owned()));
+    }
+    let path = parsed.path().trim_end_matches('/');
+    if let Some(end) = ENDPOINTS.into_iter().find(|end| path.ends_with(end)) {
+        return Err(failed(format!("it ends with the endpoint {end}; leave that out")));
+    }
+    let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+    parsed.set_path(&path);
+    parsed.set_query(None);
+    parsed.set_fragment(None);
+    Ok(parsed)
 }
 
 /// Endpoints of upstreams, which their addresses do not have.
@@ -243,6 +265,8 @@ pub struct Timeouts {
     pub client: Duration,
     /// For answers that are being written when the proxy is told to end.
     pub shutdown: Duration,
+    /// Between two checks whether an upstream can be reached, if there are several.
+    pub check: Duration,
 }
 
 impl Default for Timeouts {
@@ -255,6 +279,7 @@ impl Default for Timeouts {
             silence: seconds(10),
             client: seconds(60),
             shutdown: seconds(30),
+            check: seconds(5),
         }
     }
 }

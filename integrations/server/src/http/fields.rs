@@ -73,6 +73,27 @@ pub(crate) fn tell(response: &mut Response<Body>, header: &'static str, names: &
     }
 }
 
+/// What the headers of a response tell about the request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Told {
+    /// The fields that did not go on to the upstream.
+    pub ignored: Vec<String>,
+    /// The types of tools that the model was not told of.
+    pub ignored_tools: Vec<String>,
+    /// Where system messages in the middle of the conversation are in the prompt.
+    pub system: Option<&'static str>,
+}
+
+impl Told {
+    pub(crate) fn write(&self, response: &mut Response<Body>) {
+        tell(response, "x-unjinja-ignored-fields", &self.ignored);
+        tell(response, "x-unjinja-ignored-tools", &self.ignored_tools);
+        if let Some(place) = self.system {
+            response.headers_mut().insert("x-unjinja-system-messages", HeaderValue::from_static(place));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

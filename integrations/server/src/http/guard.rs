@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::config::Secret;
 use super::log::{Log, LogLine};
-use super::metrics::{Active, Metrics, add};
+use super::metrics::{Active, Metrics};
 use crate::error::ApiError;
 use crate::finish::Usage;
 use crate::ids::unique_id;
@@ -48,6 +48,31 @@ pub(crate) fn request_id(headers: &HeaderMap) -> String {
     sent.map_or_else(|| unique_id("req_"), str::to_owned)
 }
 
+/// The headers that tie a request of a client to the one that the upstream gets: its id, and the trace that it belongs to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trace(HeaderMap);
+
+impl Trace {
+    /// The headers of W3C's trace context that the client sent, and the id of the request.
+    pub(crate) fn of(id: &str, headers: &HeaderMap) -> Self {
+        let mut trace = HeaderMap::new();
+        for name in ["traceparent", "tracestate"] {
+            if let Some(value) = headers.get(name) {
+                trace.insert(name, value.clone());
+            }
+        }
+        if let Ok(value) = HeaderValue::from_str(id) {
+            trace.insert(REQUEST_ID, value);
+        }
+        Self(trace)
+    }
+
+    /// The headers, as the upstream gets them.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        self.0.clone()
+    }
+}
+
 /// A request that is being answered. It reports its end; if it is dropped before, the client went away.
 #[derive(Debug)]
 pub(crate) struct Guard {
@@ -74,6 +99,11 @@ impl Guard {
     /// The request keeps one of the places for requests until it has ended.
     pub(crate) fn hold(&mut self, permit: OwnedSemaphorePermit) {
         self.permit = Some(permit);
+    }
+
+    /// When the request came.
+    pub(crate) fn began(&self) -> Instant {
+        self.began
     }
 
     /// This model answers.
@@ -105,7 +135,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if !self.ended {
-            add(&self.metrics.disconnects, 1);
+            self.metrics.disconnects.inc();
             self.report(GONE, Some("the client went away".to_owned()));
         }
     }

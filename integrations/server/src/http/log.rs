@@ -73,6 +73,13 @@ pub enum LogLine {
         /// The keywords: `multipleOf`, …
         keywords: Vec<String>,
     },
+    /// Of several upstreams, one can no longer be reached, or can be again.
+    Upstream {
+        /// Its address.
+        address: String,
+        /// Whether it can be reached.
+        is_up: bool,
+    },
     /// Anything else.
     Note(String),
 }
@@ -104,8 +111,8 @@ impl LogLine {
     pub fn level(&self) -> LogLevel {
         match self {
             Self::Request { status, .. } if *status >= 500 => LogLevel::Error,
-            Self::Request { .. } | Self::Note(_) => LogLevel::Info,
-            Self::Diagnostic { .. } | Self::Unchecked { .. } => LogLevel::Warning,
+            Self::Upstream { is_up: false, .. } | Self::Diagnostic { .. } | Self::Unchecked { .. } => LogLevel::Warning,
+            Self::Request { .. } | Self::Upstream { .. } | Self::Note(_) => LogLevel::Info,
         }
     }
 
@@ -125,6 +132,7 @@ impl LogLine {
             }),
             Self::Diagnostic { model, kind } => json!({"kind": "diagnostic", "model": model, "diagnostic": kind}),
             Self::Unchecked { model, keywords } => json!({"kind": "unchecked", "model": model, "keywords": keywords}),
+            Self::Upstream { address, is_up } => json!({"kind": "upstream", "upstream": address, "is_up": is_up}),
             Self::Note(text) => json!({"kind": "note", "message": text}),
         };
         object["level"] = self.level().name().into();
@@ -158,6 +166,10 @@ impl fmt::Display for LogLine {
             Self::Diagnostic { model, kind } => write!(f, "{model}: {kind}"),
             Self::Unchecked { model, keywords } => {
                 write!(f, "{model}: the grammar does not check these keywords of schemas: {}", keywords.join(", "))
+            }
+            Self::Upstream { address, is_up: true } => write!(f, "{address} can be reached again"),
+            Self::Upstream { address, is_up: false } => {
+                write!(f, "{address} cannot be reached; requests go to the other upstreams")
             }
             Self::Note(text) => f.write_str(text),
         }

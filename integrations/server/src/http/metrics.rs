@@ -1,119 +1,152 @@
-//! Counts what happens, and writes it in the text form of Prometheus. No label comes from a client.
+//! Counts what happens, for Prometheus. No label comes from a client.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use prometheus_client::encoding::prometheus_text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Metric, Registry};
+
+/// Names of labels with their values.
+type Labels<const COUNT: usize> = [(&'static str, String); COUNT];
+
+/// A counter for each value of a label.
+type Counters<const COUNT: usize> = Family<Labels<COUNT>, Counter>;
+
+/// A histogram for each model.
+type Histograms = Family<Labels<1>, Histogram, fn() -> Histogram>;
+
+/// Seconds.
+type Seconds = Counter<f64, AtomicU64>;
+
+/// The limits between the buckets of the time until the first piece, in seconds. It is the time for the prompt.
+const FIRST: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 100.0, 300.0];
+
+/// The limits between the buckets of the time between two pieces, in seconds.
+const NEXT: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 
 /// All counters of a proxy.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Metrics {
-    requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
-    diagnostics: Mutex<BTreeMap<String, u64>>,
-    upstream_errors: Mutex<BTreeMap<&'static str, u64>>,
+    registry: Registry,
+    requests: Counters<2>,
+    diagnostics: Counters<1>,
+    upstream_errors: Counters<1>,
+    upstream_up: Family<Labels<1>, Gauge>,
     /// Answers that are being written.
-    pub(crate) active: AtomicU64,
+    pub(crate) active: Gauge,
     /// Clients that went away before their answer was complete.
-    pub(crate) disconnects: AtomicU64,
+    pub(crate) disconnects: Counter,
     /// Bytes of requests and of answers.
-    pub(crate) bytes_in: AtomicU64,
-    pub(crate) bytes_out: AtomicU64,
+    pub(crate) bytes_in: Counter,
+    pub(crate) bytes_out: Counter,
     /// Tokens, as the upstream counts them.
-    pub(crate) tokens_in: AtomicU64,
-    pub(crate) tokens_out: AtomicU64,
-    /// Pieces of text from the upstream.
-    pub(crate) pieces: AtomicU64,
-    /// Nanoseconds that answers took, and the part of it in which the proxy worked and did not wait.
-    total: AtomicU64,
-    own: AtomicU64,
-    answers: AtomicU64,
-}
-
-/// Adds to a counter.
-pub(crate) fn add(counter: &AtomicU64, more: u64) {
-    counter.fetch_add(more, Ordering::Relaxed);
-}
-
-/// A counter map is whole even if a thread ended while it held the lock.
-fn locked<T>(counters: &Mutex<T>) -> MutexGuard<'_, T> {
-    counters.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) tokens_in: Counter,
+    pub(crate) tokens_out: Counter,
+    pieces: Counter,
+    answers: Counter,
+    /// The time that answers took, and the part of it in which the proxy worked and did not wait.
+    total: Seconds,
+    own: Seconds,
+    first_piece: Histograms,
+    next_piece: Histograms,
 }
 
 impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("unjinja");
+        let mut add = Adder(&mut registry);
+        Self {
+            requests: add.new("requests", "Requests by route and status"),
+            diagnostics: add.new("diagnostics", "What the parser noticed in answers, by kind"),
+            upstream_errors: add.new("upstream_errors", "Failures of the upstream by kind"),
+            upstream_up: add.new("upstream_up", "Whether an upstream can be reached, by its address"),
+            active: add.new("active_answers", "Answers that are being written"),
+            disconnects: add.new("client_disconnects", "Clients that went away early"),
+            bytes_in: add.new("request_bytes", "Bytes of requests"),
+            bytes_out: add.new("response_bytes", "Bytes of answers"),
+            tokens_in: add.new("prompt_tokens", "Tokens of prompts, as the upstream counts them"),
+            tokens_out: add.new("output_tokens", "Tokens of outputs, as the upstream counts them"),
+            pieces: add.new("upstream_pieces", "Pieces of text from the upstream"),
+            answers: add.new("answers", "Answers that ended, well or not"),
+            total: add.new("answer_seconds", "Time that answers took"),
+            own: add.new("own_seconds", "The part of that time in which the proxy worked and did not wait"),
+            first_piece: add.this(
+                "first_piece_seconds",
+                "Time from a request to the first piece of its answer, by model",
+                Family::new_with_constructor(|| Histogram::new(FIRST)),
+            ),
+            next_piece: add.this(
+                "next_piece_seconds",
+                "Time between two pieces of an answer, by model",
+                Family::new_with_constructor(|| Histogram::new(NEXT)),
+            ),
+            registry,
+        }
+    }
+
     pub(crate) fn request(&self, route: &'static str, status: u16) {
-        *locked(&self.requests).entry((route, status)).or_default() += 1;
+        let labels = [("route", route.to_owned()), ("status", status.to_string())];
+        self.requests.get_or_create(&labels).inc();
     }
 
     pub(crate) fn diagnostic(&self, kind: String) {
-        *locked(&self.diagnostics).entry(kind).or_default() += 1;
+        self.diagnostics.get_or_create(&[("kind", kind)]).inc();
     }
 
     pub(crate) fn upstream_error(&self, kind: &'static str) {
-        *locked(&self.upstream_errors).entry(kind).or_default() += 1;
+        self.upstream_errors.get_or_create(&[("kind", kind.to_owned())]).inc();
+    }
+
+    /// Whether the upstream at this address can be reached.
+    pub(crate) fn upstream_is(&self, address: &str, is_up: bool) {
+        self.upstream_up.get_or_create(&[("upstream", address.to_owned())]).set(i64::from(is_up));
     }
 
     /// An answer took this time, of which the proxy worked for `own`.
     pub(crate) fn answer(&self, total: Duration, own: Duration) {
-        add(&self.answers, 1);
-        add(&self.total, u64::try_from(total.as_nanos()).unwrap_or(u64::MAX));
-        add(&self.own, u64::try_from(own.as_nanos()).unwrap_or(u64::MAX));
+        self.answers.inc();
+        self.total.inc_by(total.as_secs_f64());
+        self.own.inc_by(own.as_secs_f64());
     }
 
     /// Counts an answer as active until the result is dropped.
     pub(crate) fn enter(self: &Arc<Self>) -> Active {
-        add(&self.active, 1);
+        self.active.inc();
         Active(self.clone())
+    }
+
+    /// Measures when the pieces of an answer of this model arrive. The request came at `since`.
+    pub(crate) fn pace(&self, model: &str, since: Instant) -> Pace {
+        let labels = [("model", model.to_owned())];
+        let (pieces, next) = (self.pieces.clone(), self.next_piece.get_or_create_owned(&labels));
+        Pace { pieces, first: Some(self.first_piece.get_or_create_owned(&labels)), next, since }
     }
 
     /// Everything, in the text form of Prometheus.
     pub(crate) fn text(&self) -> String {
-        let mut out = Text(String::new());
-        out.head("requests_total", "counter", "Requests by route and status.");
-        for ((route, status), count) in locked(&self.requests).iter() {
-            out.line(&format!("requests_total{{route=\"{route}\",status=\"{status}\"}}"), count);
-        }
-        out.head("upstream_errors_total", "counter", "Failures of the upstream by kind.");
-        for (kind, count) in locked(&self.upstream_errors).iter() {
-            out.line(&format!("upstream_errors_total{{kind=\"{kind}\"}}"), count);
-        }
-        out.head("diagnostics_total", "counter", "What the parser noticed in answers, by kind.");
-        for (kind, count) in locked(&self.diagnostics).iter() {
-            out.line(&format!("diagnostics_total{{kind=\"{kind}\"}}"), count);
-        }
-        for (name, kind, help, counter) in [
-            ("active_answers", "gauge", "Answers that are being written.", &self.active),
-            ("client_disconnects_total", "counter", "Clients that went away early.", &self.disconnects),
-            ("request_bytes_total", "counter", "Bytes of requests.", &self.bytes_in),
-            ("response_bytes_total", "counter", "Bytes of answers.", &self.bytes_out),
-            ("prompt_tokens_total", "counter", "Tokens of prompts, as the upstream counts them.", &self.tokens_in),
-            ("output_tokens_total", "counter", "Tokens of outputs, as the upstream counts them.", &self.tokens_out),
-            ("upstream_pieces_total", "counter", "Pieces of text from the upstream.", &self.pieces),
-            ("answers_total", "counter", "Answers that ended, well or not.", &self.answers),
-        ] {
-            out.head(name, kind, help);
-            out.line(name, &counter.load(Ordering::Relaxed));
-        }
-        for (name, help, counter) in [
-            ("answer_seconds_total", "Time that answers took.", &self.total),
-            ("own_seconds_total", "The part of that time in which the proxy worked and did not wait.", &self.own),
-        ] {
-            out.head(name, "counter", help);
-            out.line(name, &Duration::from_nanos(counter.load(Ordering::Relaxed)).as_secs_f64());
-        }
-        out.0
+        let mut text = String::new();
+        // Writing into a text does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
     }
 }
 
-struct Text(String);
+/// Makes metrics, each known to the registry under its name.
+struct Adder<'r>(&'r mut Registry);
 
-impl Text {
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP unjinja_{name} {help}\n# TYPE unjinja_{name} {kind}");
+impl Adder<'_> {
+    fn new<M: Metric + Default + Clone>(&mut self, name: &str, help: &str) -> M {
+        self.this(name, help, M::default())
     }
 
-    fn line(&mut self, name: &str, value: &dyn std::fmt::Display) {
-        let _ = writeln!(self.0, "unjinja_{name} {value}");
+    fn this<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
+        self.0.register(name, help, metric.clone());
+        metric
     }
 }
 
@@ -123,6 +156,27 @@ pub(crate) struct Active(Arc<Metrics>);
 
 impl Drop for Active {
     fn drop(&mut self) {
-        self.0.active.fetch_sub(1, Ordering::Relaxed);
+        self.0.active.dec();
+    }
+}
+
+/// Measures when the pieces of an answer arrive.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    pieces: Counter,
+    /// Until the first piece has arrived.
+    first: Option<Histogram>,
+    next: Histogram,
+    since: Instant,
+}
+
+impl Pace {
+    /// A piece has arrived.
+    pub(crate) fn piece(&mut self) {
+        self.pieces.inc();
+        let now = Instant::now();
+        let histogram = self.first.take();
+        histogram.as_ref().unwrap_or(&self.next).observe((now - self.since).as_secs_f64());
+        self.since = now;
     }
 }

@@ -16,6 +16,8 @@ pub struct ServedModel {
     name: String,
     /// The name that the upstream knows; `None` if it is the client's.
     upstream: Option<String>,
+    /// Where the template is from, for people.
+    origin: String,
     pub(crate) model: Model,
     /// Texts that end a turn.
     pub(crate) stops: Vec<String>,
@@ -63,7 +65,19 @@ impl ServedModel {
         }
         let stops = grammar.stops;
         let tools = ToolUse::of(&model, &tokens, &stops);
-        Ok(Self { name, upstream: None, model, stops, tokens, tools, refusal, preserved })
+        let origin = model.spec().template.file.clone();
+        Ok(Self { name, upstream: None, origin, model, stops, tokens, tools, refusal, preserved })
+    }
+
+    /// Where the template is from, for people who read what the proxy serves. Without this, it is the name of its file.
+    pub fn origin_is(mut self, origin: impl Into<String>) -> Self {
+        self.origin = origin.into();
+        self
+    }
+
+    /// Where the template is from.
+    pub fn origin(&self) -> &str {
+        &self.origin
     }
 
     /// The name by which the upstream knows the model. Without this, it gets the name that the client sent.

@@ -8,7 +8,7 @@ use axum::extract::{Request, State as Shared};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::Next;
 
-use super::answer::error_response;
+use super::refusal::error_response;
 use super::reply::Api;
 use super::state::State;
 use crate::error::ApiError;

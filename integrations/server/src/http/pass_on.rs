@@ -15,13 +15,13 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::answer::error_response;
 use super::fields;
-use super::guard::Guard;
-use super::metrics::add;
+use super::guard::{Guard, Trace};
+use super::models::ServedModel;
+use super::refusal::error_response;
 use super::reply::Api;
 use super::state::State;
-use super::upstream::Trouble;
+use super::upstream::{InUse, Trouble};
 use crate::error::ApiError;
 use crate::request_value::parse;
 
@@ -81,6 +81,7 @@ const WAITING: usize = 16;
 pub(crate) async fn pass_on(
     state: Arc<State>,
     guard: Guard,
+    trace: &Trace,
     (path, known): (&'static str, &[&str]),
     body: &[u8],
 ) -> Response<Body> {
@@ -109,14 +110,15 @@ pub(crate) async fn pass_on(
         ignored = fields::keep(body, &named);
     }
     let name = value["model"].as_str().unwrap_or_default().to_owned();
-    let known = state.now().models.get(&name).ok().and_then(|served| served.upstream_name().map(str::to_owned));
-    let any_name = known.is_none();
-    let name = state.upstream.name_of(&known.unwrap_or(name), any_name).await;
-    if !name.is_empty() {
-        value["model"] = name.into();
+    let now = state.now();
+    let served = now.models.get(&name).ok();
+    let mut guard = guard;
+    if let Some(served) = served {
+        guard.model_is(served.name());
     }
-    match state.upstream.forward(path, &value).await {
-        Ok(answer) => {
+    let known = served.and_then(ServedModel::upstream_name);
+    match state.upstream.forward(path, &mut value, trace, (known.unwrap_or(&name), known.is_none())).await {
+        Ok((answer, in_use)) => {
             let mut response = Response::new(Body::empty());
             let kind = answer.headers().get(header::CONTENT_TYPE).cloned();
             response
@@ -124,20 +126,25 @@ pub(crate) async fn pass_on(
                 .insert(header::CONTENT_TYPE, kind.unwrap_or(HeaderValue::from_static("application/json")));
             fields::tell(&mut response, "x-unjinja-ignored-fields", &ignored);
             let (send, receive) = mpsc::channel(WAITING);
-            tokio::spawn(pump(state, guard, answer, send));
+            tokio::spawn(pump(state, guard, (answer, in_use), send));
             *response.body_mut() = Body::from_stream(Passed(receive));
             response
         }
         Err(trouble) => {
             state.metrics.upstream_error(trouble.kind);
-            let Trouble { kind, error } = trouble;
+            let Trouble { kind, error, .. } = trouble;
             refused(guard, &error, kind)
         }
     }
 }
 
 /// Reads the answer. If the client goes away, the connection to the upstream is closed.
-async fn pump(state: Arc<State>, guard: Guard, mut answer: reqwest::Response, send: mpsc::Sender<io::Result<Bytes>>) {
+async fn pump(
+    state: Arc<State>,
+    guard: Guard,
+    (mut answer, _in_use): (reqwest::Response, InUse),
+    send: mpsc::Sender<io::Result<Bytes>>,
+) {
     let (limits, mut closing) = (state.config.timeouts, state.closing.clone());
     loop {
         let next = tokio::select! {
@@ -152,7 +159,7 @@ async fn pump(state: Arc<State>, guard: Guard, mut answer: reqwest::Response, se
         };
         let part = match next {
             Ok(Some(more)) => {
-                add(&state.metrics.bytes_out, more.len() as u64);
+                state.metrics.bytes_out.inc_by(more.len() as u64);
                 Ok(more)
             }
             Ok(None) => return guard.end(200, None, Duration::ZERO),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use unjinja_runtime::{Event, Message};
 
 use super::memory::{Memory, Resolved};
-
 use crate::anthropic::{EventWriter, ResponseBuilder};
 use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
+use crate::ids::unique_id;
 use crate::openai::{ChatCompletion, ChunkWriter};
 use crate::responses::{ResponseEvent, ResponseWriter, ResponsesRequest};
 use crate::sse;
@@ -65,6 +66,10 @@ pub(crate) struct ReplyOptions {
     pub diagnostics: bool,
     /// What a request to responses says of its answer.
     pub responses: Option<Responses>,
+    /// How many answers OpenAI's chat completions have.
+    pub count: usize,
+    /// Whether they have the probabilities of their tokens.
+    pub logprobs: bool,
 }
 
 /// What a request to responses says of its answer.
@@ -79,25 +84,36 @@ pub(crate) struct Responses {
 #[derive(Debug)]
 pub(crate) enum Reply {
     Chunks(Box<ChunkWriter>),
-    Completion { model: String, call_ids: CallIds, diagnostics: bool },
+    Completion { model: String, call_ids: CallIds, diagnostics: bool, logprobs: Option<Vec<Value>> },
     Events(Box<EventWriter>),
     Response(Box<ResponseBuilder>),
     Items { writer: Box<ResponseWriter>, stream: bool, keep: Option<(Arc<Memory>, Resolved)> },
 }
 
 impl Reply {
-    pub(crate) fn new(options: ReplyOptions, model: String, call_ids: CallIds) -> Self {
+    /// The answers to a request.
+    pub(crate) fn all(mut options: ReplyOptions, model: &str, call_ids: &CallIds) -> Vec<Self> {
+        let (id, responses) = (unique_id("chatcmpl-"), options.responses.take());
+        let one = |choice| Self::new(&options, (&id, choice), model.to_owned(), call_ids.clone());
+        let Some(Responses { request, keep }) = responses else { return (0..options.count).map(one).collect() };
+        let writer = ResponseWriter::new(model, call_ids.clone(), &request).diagnostics(options.diagnostics);
+        let (writer, stream) = (Box::new(writer.stored(keep.is_some())), options.stream);
+        vec![Self::Items { writer, stream, keep }]
+    }
+
+    fn new(options: &ReplyOptions, (id, choice): (&str, usize), model: String, call_ids: CallIds) -> Self {
         let (stream, diagnostics) = (options.stream, options.diagnostics);
-        if let Some(Responses { request, keep }) = options.responses {
-            let writer = ResponseWriter::new(model, call_ids, &request).diagnostics(diagnostics).stored(keep.is_some());
-            return Self::Items { writer: Box::new(writer), stream, keep };
-        }
         match (options.api, stream) {
             (Api::OpenAi | Api::Responses, true) => {
-                let writer = ChunkWriter::new(model, call_ids).include_usage(options.include_usage);
+                let writer = ChunkWriter::new(model, call_ids).include_usage(options.include_usage).id(id);
+                let writer =
+                    writer.choice(u32::try_from(choice).unwrap_or(u32::MAX)).include_logprobs(options.logprobs);
                 Self::Chunks(Box::new(writer.diagnostics(diagnostics)))
             }
-            (Api::OpenAi | Api::Responses, false) => Self::Completion { model, call_ids, diagnostics },
+            (Api::OpenAi | Api::Responses, false) => {
+                let logprobs = options.logprobs.then(Vec::new);
+                Self::Completion { model, call_ids, diagnostics, logprobs }
+            }
             (Api::Anthropic, true) => {
                 Self::Events(Box::new(EventWriter::new(model, call_ids).diagnostics(diagnostics)))
             }
@@ -115,6 +131,15 @@ impl Reply {
             Self::Events(writer) => writer.start(None).iter().for_each(|event| out.push_str(&event.to_sse())),
             Self::Items { writer, stream: true, .. } => written(&writer.start(), out),
             Self::Completion { .. } | Self::Response(_) | Self::Items { .. } => {}
+        }
+    }
+
+    /// The probabilities of the tokens that come next, in OpenAI's form.
+    pub(crate) fn logprobs(&mut self, tokens: Vec<Value>) {
+        match self {
+            Self::Chunks(writer) => writer.logprobs(tokens),
+            Self::Completion { logprobs: Some(all), .. } => all.extend(tokens),
+            _ => {}
         }
     }
 
@@ -143,18 +168,29 @@ impl Reply {
         }
     }
 
-    /// The end of the answer. `message` is what the events added up to.
-    pub(crate) fn finish(self, message: Message, finish: &Finish, usage: Option<Usage>, out: &mut String) {
+    /// The end of the answer. `message` is what the events added up to, and `usage` is that of all answers until now. Returns a
+    /// completion, to which others may belong.
+    pub(crate) fn finish(
+        self,
+        message: Message,
+        finish: &Finish,
+        usage: Option<Usage>,
+        is_last: bool,
+        out: &mut String,
+    ) -> Option<ChatCompletion> {
         match self {
             Self::Chunks(mut writer) => {
+                let usage = usage.filter(|_| is_last);
                 writer.finish(finish, usage).iter().for_each(|chunk| out.push_str(&chunk.to_sse()));
-                out.push_str(sse::DONE);
+                if is_last {
+                    out.push_str(sse::DONE);
+                }
             }
             Self::Events(mut writer) => {
                 let usage = usage.unwrap_or_default();
                 writer.finish(finish, usage).iter().for_each(|event| out.push_str(&event.to_sse()));
             }
-            Self::Completion { model, mut call_ids, diagnostics } => {
+            Self::Completion { model, mut call_ids, diagnostics, logprobs } => {
                 let mut completion = ChatCompletion::new(model, message, &mut call_ids, finish);
                 if let Some(usage) = usage {
                     completion = completion.usage(usage);
@@ -162,7 +198,10 @@ impl Reply {
                 if diagnostics {
                     completion = completion.diagnostics();
                 }
-                out.push_str(&serde_json::to_string(&completion).unwrap_or_default());
+                return Some(match logprobs {
+                    Some(tokens) => completion.logprobs(tokens),
+                    None => completion,
+                });
             }
             Self::Response(builder) => {
                 let response = builder.finish(finish, usage.unwrap_or_default());
@@ -180,6 +219,7 @@ impl Reply {
                 }
             }
         }
+        None
     }
 }
 

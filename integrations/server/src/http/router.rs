@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use axum::Router;
 use axum::body::Body;
@@ -16,16 +15,17 @@ use futures_core::Stream;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::answer::{answer, count, error_response, json_response};
+use super::answer::{answer, count};
 use super::budget::HeldBody;
-use super::guard::{self, Guard, REQUEST_ID, request_id};
+use super::guard::{self, Guard, REQUEST_ID, Trace, request_id};
 use super::log::LogLine;
-use super::metrics::add;
 use super::models::ServedModel;
 use super::origin;
 use super::pass_on::{ENDPOINTS, pass_on};
+use super::refusal::{error_response, json_response};
 use super::reply::{Api, MESSAGES, RESPONSES};
 use super::state::State;
+use super::upstream::is_well;
 use crate::error::ApiError;
 
 const CHAT: &str = "/v1/chat/completions";
@@ -162,19 +162,20 @@ async fn generate(
         Ok(room) => room,
         Err(error) => return refused(&state, api, (route, id), &error, "too many large requests"),
     };
+    let trace = Trace::of(&id, request.headers());
     let mut guard = Guard::new(id, route, &state.metrics, &state.config.log);
     let unread = "the request could not be read";
     let (error, why) = match timeout(state.config.timeouts.client, received(request.into_body(), limits.body)).await {
         // A client that is slow to send its request keeps no place from others.
         Ok(Ok(body)) => match state.slots.clone().try_acquire_owned() {
             Ok(permit) => {
-                add(&state.metrics.bytes_in, body.len() as u64);
+                state.metrics.bytes_in.inc_by(body.len() as u64);
                 guard.hold(permit);
                 let body = HeldBody { bytes: body, _room: room };
                 return match asks {
-                    Use::Answer(api) => answer(state, api, guard, body).await,
+                    Use::Answer(api) => answer(state, api, guard, trace, body).await,
                     Use::Count => count(state, guard, body).await,
-                    Use::PassOn(endpoint) => pass_on(state, guard, endpoint, &body.bytes).await,
+                    Use::PassOn(endpoint) => pass_on(state, guard, &trace, endpoint, &body.bytes).await,
                 };
             }
             Err(_) => (busy(), "too many requests"),
@@ -233,18 +234,22 @@ async fn model(Shared(state): Shared<Arc<State>>, Path(name): Path<String>) -> R
 
 /// Whether the proxy runs. The upstream is not asked: a supervisor must not end the proxy because the upstream hangs.
 async fn health(Shared(state): Shared<Arc<State>>) -> Response<Body> {
-    let active = state.metrics.active.load(Ordering::Relaxed);
+    let active = state.metrics.active.get();
     json_response(json!({"status": "ok", "active": active}).to_string())
 }
 
-/// Whether requests can be answered: the upstream answers with a status that is no error.
+/// Whether requests can be answered: an upstream answers with a status that is no error.
 async fn ready(Shared(state): Shared<Arc<State>>) -> Response<Body> {
-    let status = state.upstream.probe().await.ok();
-    // Some servers have no `/health`.
-    let is_ready = status.is_some_and(|status| status < 400 || status == 404);
-    let upstream = json!({"reachable": status.is_some(), "status": status});
+    let found: Vec<Option<u16>> = state.upstream.probe().await.into_iter().map(Result::ok).collect();
+    let is_ready = found.iter().flatten().any(|status| is_well(*status));
+    let told = |status: &Option<u16>| json!({"reachable": status.is_some(), "status": status});
     let word = if is_ready { "ready" } else { "not ready" };
-    let mut response = json_response(json!({"status": word, "upstream": upstream}).to_string());
+    // In the order of the command line: who asks needs no key, so there are no addresses.
+    let mut body = json!({"status": word, "upstream": told(&found[0])});
+    if found.len() > 1 {
+        body["upstreams"] = found.iter().map(told).collect();
+    }
+    let mut response = json_response(body.to_string());
     if !is_ready {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }

@@ -24,7 +24,7 @@ use super::metrics::Metrics;
 use super::models::{Models, ServedModel};
 use super::router::router;
 use super::state::{Replaceable, State};
-use super::upstream::Upstream;
+use super::upstream::Pool;
 
 /// How long clients may take to read the last event.
 const LAST_WORD: Duration = Duration::from_secs(1);
@@ -60,11 +60,12 @@ impl Proxy {
     /// If no client for the upstream can be made; with [`Bos::Template`], if a template writes a BOS whose text is not known.
     pub fn new(config: Config, models: Models) -> Result<Self, SetupError> {
         check_bos(&config, &models)?;
-        let upstream = Upstream::new(&config).map_err(|error| SetupError::Client { cause: error.to_string() })?;
         let (close, closing) = watch::channel(false);
         let slots = Arc::new(Semaphore::new(config.limits.concurrent.min(Semaphore::MAX_PERMITS)));
         let budget = Budget::new(&config.limits);
-        let (metrics, memory) = (Arc::new(Metrics::default()), Arc::new(Memory::new(config.limits.responses)));
+        let (metrics, memory) = (Arc::new(Metrics::new()), Arc::new(Memory::new(config.limits.responses)));
+        let upstream = Pool::new(&config, metrics.clone());
+        let upstream = upstream.map_err(|error| SetupError::Client { cause: error.to_string() })?;
         let replaced = RwLock::new(Arc::new(Replaceable { models, key: config.key.clone() }));
         let state = State { config, replaced, upstream, metrics, memory, slots, budget, closing };
         Ok(Self { state: Arc::new(state), close })
@@ -80,8 +81,13 @@ impl Proxy {
     pub fn upstream_problem(&self) -> impl Future<Output = Option<String>> + Send + use<> {
         let state = self.state.clone();
         async move {
-            if let Err(trouble) = state.upstream.probe().await {
-                return Some(format!("{}; every request asks it again", trouble.error.message()));
+            let found = state.upstream.probe().await;
+            if let Some(Err(trouble)) = found.iter().find(|found| found.is_err()) {
+                let next = match found.len() {
+                    1 => "every request asks it again",
+                    _ => "requests go to the other upstreams until it can be reached",
+                };
+                return Some(format!("{}; {next}", trouble.error.message()));
             }
             let upstream = state.upstream.config();
             let now = state.now();
@@ -110,6 +116,7 @@ impl Proxy {
             std::future::pending::<()>().await;
         };
         tokio::spawn(signal);
+        let watched = state.clone();
         let served = accept(listener, state, stopped.clone());
         let overdue = async {
             let _ = stopped.wait_for(|stopped| *stopped).await;
@@ -123,6 +130,7 @@ impl Proxy {
         tokio::select! {
             () = served => {}
             () = overdue => {}
+            () = watched.upstream.watch() => {}
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::reply::Reply;
 use super::upstream::Piece;
 use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
+use crate::openai::ChatCompletion;
 
 /// A turn that is being read.
 pub(crate) struct TurnReader {
@@ -30,13 +31,24 @@ pub(crate) struct TurnReader {
     own: Duration,
 }
 
+/// What is known of the other answers to the same request when one has ended.
+pub(crate) struct Rest {
+    /// The usage of those that ended before.
+    pub usage: Option<Usage>,
+    /// All others have ended.
+    pub is_last: bool,
+}
+
 /// What is known of a turn when it has ended.
 pub(crate) struct Ended {
     /// The kinds of diagnostics.
     pub diagnostics: Vec<DiagnosticKind>,
+    /// The usage, with that of the answers that ended before.
     pub usage: Option<Usage>,
     /// Time that parser and writer took.
     pub own: Duration,
+    /// The answer, where it is written together with others.
+    pub completion: Option<ChatCompletion>,
 }
 
 impl TurnReader {
@@ -71,6 +83,7 @@ impl TurnReader {
     pub(crate) fn push(&mut self, piece: Piece, out: &mut String) {
         let began = Instant::now();
         let Self { stream, reply, message, begun, .. } = self;
+        reply.logprobs(piece.logprobs);
         stream.push(piece.text.as_str(), |event| pass_on(event, begun, message, reply, out));
         if let Some((finish, text)) = piece.finish {
             self.finish = match (finish, text) {
@@ -105,7 +118,7 @@ impl TurnReader {
     }
 
     /// The output is complete.
-    pub(crate) fn finish(mut self, out: &mut String) -> Ended {
+    pub(crate) fn finish(mut self, rest: Rest, out: &mut String) -> Ended {
         let began = Instant::now();
         self.settle(out);
         let noticed = self.message.diagnostics.clone();
@@ -115,14 +128,18 @@ impl TurnReader {
         }
         let diagnostics = self.kinds();
         let Self { reply, message, finish, usage, own, .. } = self;
-        reply.finish(message, &finish, usage, out);
-        Ended { diagnostics, usage, own: own + began.elapsed() }
+        let usage = match (rest.usage, usage) {
+            (Some(before), Some(usage)) => Some(before.and(usage)),
+            (before, usage) => usage.or(before),
+        };
+        let completion = reply.finish(message, &finish, usage, rest.is_last, out);
+        Ended { diagnostics, usage, own: own + began.elapsed(), completion }
     }
 
     /// The output was cut off. The client gets what the parser still held back, and the error.
     pub(crate) fn cut_off(mut self, error: &ApiError, out: &mut String) -> Ended {
         self.settle(out);
-        let ended = Ended { diagnostics: self.kinds(), usage: self.usage, own: self.own };
+        let ended = Ended { diagnostics: self.kinds(), usage: self.usage, own: self.own, completion: None };
         self.reply.fail(error, out);
         ended
     }

@@ -4,24 +4,27 @@
 mod llama_cpp;
 mod openai;
 mod piece;
+mod pool;
 mod room;
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use super::client::client_builder;
-use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig};
+use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig, base};
 use super::discover::{Listed, with_key};
+use super::guard::Trace;
 use super::lines::Events;
 use piece::{excerpt, refused};
 
 pub(crate) use piece::{Ask, Piece, Trouble};
+pub(crate) use pool::{InUse, Pool, is_well};
 
 /// The most bytes of an error that are read.
 const ERROR: usize = 64 << 10;
@@ -29,10 +32,11 @@ const ERROR: usize = 64 << 10;
 /// How long `/health` waits for the upstream.
 const PROBE: Duration = Duration::from_secs(2);
 
-/// The connection to the upstream.
+/// The connection to an upstream.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     client: Client,
+    url: Url,
     config: UpstreamConfig,
     timeouts: Timeouts,
     longest: usize,
@@ -43,20 +47,16 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    pub(crate) fn new(config: &Config) -> Result<Self, reqwest::Error> {
+    fn new(config: &Config, url: Url) -> Result<Self, reqwest::Error> {
         let (upstream, timeouts) = (config.upstream.clone(), config.timeouts);
-        let client = client_builder(&upstream.url).connect_timeout(timeouts.connect).build()?;
+        let client = client_builder(&url).connect_timeout(timeouts.connect).build()?;
         let (longest, adds_bos, listed) = (config.limits.line, OnceCell::new(), Listed::default());
         let counts_nothing = AtomicBool::new(false);
-        Ok(Self { client, config: upstream, timeouts, longest, adds_bos, listed, counts_nothing })
-    }
-
-    pub(crate) fn config(&self) -> &UpstreamConfig {
-        &self.config
+        Ok(Self { client, url, config: upstream, timeouts, longest, adds_bos, listed, counts_nothing })
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.config.base())
+        format!("{}{path}", base(&self.url))
     }
 
     fn post(&self, path: &str, body: &Value) -> RequestBuilder {
@@ -65,7 +65,7 @@ impl Upstream {
     }
 
     /// Whether the upstream answers at all, and with which status.
-    pub(crate) async fn probe(&self) -> Result<u16, Trouble> {
+    async fn probe(&self) -> Result<u16, Trouble> {
         match timeout(PROBE, self.client.get(self.url("/health")).send()).await {
             Err(_) => Err(silent("nothing", PROBE)),
             Ok(Err(error)) => Err(unreachable_(&error)),
@@ -74,7 +74,7 @@ impl Upstream {
     }
 
     /// Whether the upstream puts BOS before a prompt.
-    pub(crate) async fn adds_bos(&self) -> bool {
+    async fn adds_bos(&self) -> bool {
         match (self.config.bos, self.config.api) {
             (Bos::Upstream, _) => true,
             // With OpenAI's protocol it is told what to do.
@@ -86,7 +86,7 @@ impl Upstream {
 
     /// Whether llama.cpp puts BOS before a prompt by itself. It is asked once: it says of which tokens an empty text consists.
     /// `None` if it does not say; it is then asked again with the next prompt.
-    pub(crate) async fn says_bos(&self) -> Option<bool> {
+    async fn says_bos(&self) -> Option<bool> {
         let ask = || async {
             let body = json!({"content": "", "add_special": true});
             let answer = self.post("/tokenize", &body).send().await.map_err(|_| ())?;
@@ -99,8 +99,8 @@ impl Upstream {
     }
 
     /// Sends a request. Returns its answer, if that is no error.
-    pub(crate) async fn forward(&self, path: &str, body: &Value) -> Result<Response, Trouble> {
-        let send = || timeout(self.timeouts.first_byte, self.post(path, body).send());
+    async fn forward(&self, path: &str, body: &Value, trace: &Trace) -> Result<Response, Trouble> {
+        let send = || timeout(self.timeouts.first_byte, self.post(path, body).headers(trace.headers()).send());
         let mut sent = send().await;
         if let Ok(Err(error)) = &sent
             && error.is_request()
@@ -123,17 +123,17 @@ impl Upstream {
         Err(refused(status, &wait.await.unwrap_or_default()))
     }
 
-    /// Sends a prompt. The answer begins to be read when its first piece is asked for.
-    pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Trouble> {
+    /// Sends a prompt; `choice` says which of several answers to it this is. The answer begins to be read when its first piece is asked for.
+    async fn send(&self, ask: &Ask, choice: usize) -> Result<Answer, Trouble> {
         let (path, body) = match self.config.api {
             UpstreamApi::OpenAi => {
                 let (name, room) = self.name_and_room(ask).await;
-                ("/v1/completions", openai::body(ask, &name, room))
+                ("/v1/completions", openai::body(ask, choice, &name, room))
             }
-            UpstreamApi::LlamaCpp => ("/completion", llama_cpp::body(ask)),
+            UpstreamApi::LlamaCpp => ("/completion", llama_cpp::body(ask, choice)),
         };
         let began = Instant::now();
-        let response = self.forward(path, &body).await?;
+        let response = self.forward(path, &body, &ask.trace).await?;
         let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.to_ascii_lowercase();
         let form = match &kind {
@@ -159,6 +159,7 @@ impl Upstream {
             longest: self.longest,
             finished: false,
             ended: false,
+            _in_use: None,
         })
     }
 }
@@ -174,7 +175,7 @@ fn silent(what: &str, waited: Duration) -> Trouble {
 
 fn unreachable_(error: &reqwest::Error) -> Trouble {
     if error.is_timeout() {
-        return Trouble::new("timeout", 504, "no connection to the upstream in time; check that it runs");
+        return Trouble::new("timeout", 504, "no connection to the upstream in time; check that it runs").elsewhere();
     }
     // Without its address, which may be internal.
     let mut cause: &dyn std::error::Error = error;
@@ -187,7 +188,7 @@ fn unreachable_(error: &reqwest::Error) -> Trouble {
     } else {
         "check that it runs"
     };
-    Trouble::new("unreachable", 502, format!("the upstream cannot be reached: {cause}; {next}"))
+    Trouble::new("unreachable", 502, format!("the upstream cannot be reached: {cause}; {next}")).elsewhere()
 }
 
 /// The beginning of a body.
@@ -225,6 +226,8 @@ pub(crate) struct Answer {
     /// The reason of the end has been read.
     finished: bool,
     ended: bool,
+    /// Counts it among the answers of its upstream.
+    _in_use: Option<InUse>,
 }
 
 impl Answer {

@@ -1,6 +1,7 @@
 //! The chunks of a streamed completion, and the usage.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use unjinja_runtime::Diagnostic;
 
 use crate::finish::{Finish, Usage};
@@ -17,7 +18,7 @@ pub struct ChatCompletionChunk {
     pub created: u64,
     /// The model's name.
     pub model: String,
-    /// One choice; none in the chunk that holds the usage.
+    /// A choice; none in the chunk that holds the usage.
     pub choices: Vec<ChunkChoice>,
     /// The usage. If it was asked for, it is null in all chunks but the last.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "explicit_null")]
@@ -34,12 +35,22 @@ impl ChatCompletionChunk {
 /// What a chunk adds to the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChunkChoice {
-    /// Always 0.
+    /// Of which answer this is, from 0.
     pub index: u32,
     /// What is added to the message.
     pub delta: Delta,
+    /// The probabilities of further tokens, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logprobs: Option<Logprobs>,
     /// Why the output ended; null until it does.
     pub finish_reason: Option<String>,
+}
+
+/// The probabilities of the tokens that the model wrote. These are all tokens, also those of reasoning, of calls and of markup.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Logprobs {
+    /// An object for each token: `token`, `logprob`, `bytes` and `top_logprobs`.
+    pub content: Vec<Value>,
 }
 
 /// What is added to a message. What is absent stays as it is.

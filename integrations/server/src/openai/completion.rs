@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
+use serde_json::Value;
 use unjinja_runtime::{Diagnostic, Message};
 
-use super::chunk::{CompletionUsage, ReasoningName, reason};
+use super::chunk::{CompletionUsage, Logprobs, ReasoningName, reason};
 use crate::finish::{Finish, Usage};
 use unjinja_spec::CallIds;
 
@@ -35,7 +36,7 @@ pub struct ChatCompletion {
     pub created: u64,
     /// The model's name.
     pub model: String,
-    /// One choice.
+    /// The answers; one, unless a client wants more.
     pub choices: Vec<CompletionChoice>,
     /// The usage, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,14 +46,14 @@ pub struct ChatCompletion {
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompletionChoice {
-    /// Always 0.
+    /// Which of the answers this is, from 0.
     pub index: u32,
     /// The message.
     pub message: CompletionMessage,
     /// Why the output ended.
     pub finish_reason: &'static str,
-    /// Always null.
-    pub logprobs: Option<()>,
+    /// The probabilities of the tokens that the model wrote, if they were asked for.
+    pub logprobs: Option<Logprobs>,
 }
 
 /// A message with the fields that OpenAI's clients expect.
@@ -94,6 +95,14 @@ impl ChatCompletion {
     pub fn reasoning(mut self, name: ReasoningName) -> Self {
         for choice in &mut self.choices {
             choice.message.reasoning = name;
+        }
+        self
+    }
+
+    /// Adds the probabilities of the tokens: one object for each, in OpenAI's form.
+    pub fn logprobs(mut self, tokens: Vec<Value>) -> Self {
+        for choice in &mut self.choices {
+            choice.logprobs = Some(Logprobs { content: tokens.clone() });
         }
         self
     }

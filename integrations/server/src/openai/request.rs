@@ -8,7 +8,7 @@ use super::message::{Called, message};
 use crate::error::ApiError;
 use crate::prepare::Prepared;
 use crate::request::{
-    ChatMessage, Request, ResponseFormat, Sampling, ToolChoice, one_choice, read_tools, stop_texts, strict_tools,
+    ChatMessage, Request, ResponseFormat, Sampling, ToolChoice, read_tools, stop_texts, strict_tools,
     template_variables,
 };
 use crate::request_value::{RequestValue, parse};
@@ -17,7 +17,8 @@ use unjinja_spec::FormatSpec;
 /// A request to chat completions.
 ///
 /// - A sentence stands in the place of images, recordings, files and videos; [`Request::replaced`] names their places.
-/// - `n` above 1, `logprobs`, `audio`, `web_search_options` and the legacy `functions` and `function_call` are
+/// - `n` and `logprobs` are in [`Sampling`], for the server that runs the model.
+/// - `audio`, `web_search_options` and the legacy `functions` and `function_call` are
 ///   refused by name.
 /// - `store`, `metadata`, `user`, `service_tier` and other fields that concern OpenAI's service are ignored.
 /// - All other fields that are not described here are settings of the sampler, such as `top_k`. They are passed on in
@@ -60,6 +61,12 @@ const IGNORED: [&str; 11] = [
     "verbosity",
 ];
 
+/// The most answers to a request.
+const CHOICES_AT_MOST: usize = 16;
+
+/// The most likely tokens beside each token, as OpenAI has it.
+const TOP_AT_MOST: u64 = 20;
+
 /// Fields that are read below.
 const READ: [&str; 19] = [
     "chat_template_kwargs",
@@ -101,6 +108,7 @@ impl ChatRequest {
         let root = RequestValue::root(value);
         let fields = root.object()?;
         refuse(&root)?;
+        let (choices, logprobs) = (choices(&root)?, logprobs(&root)?);
         let (mut messages, mut called, mut replaced) = (Vec::new(), Called::new(), Vec::new());
         for place in root.need("messages", "the conversation")?.list()? {
             messages.push(message(&place, &mut called, &mut replaced)?);
@@ -133,6 +141,8 @@ impl ChatRequest {
             reasoning_effort: reasoning_effort(&root)?,
             template_variables: template_variables(&root)?,
             sampling: Sampling {
+                choices,
+                logprobs,
                 max_tokens: max,
                 stop: stop(&root)?,
                 settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
@@ -163,7 +173,6 @@ impl<'de> Deserialize<'de> for ChatRequest {
 
 /// Refuses what is not supported.
 fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
-    one_choice(root)?;
     for (key, next) in [("functions", "send `tools`"), ("function_call", "send `tool_choice`")] {
         if let Some(place) = root.get(key) {
             return Err(place.unsupported("the legacy form is", next));
@@ -179,16 +188,35 @@ fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
             return Err(place.unsupported("other output than text is", "leave it out"));
         }
     }
-    for key in ["logprobs", "top_logprobs"] {
-        if let Some(place) = root.get(key).filter(|place| place.value != &json!(false) && place.value != &json!(0)) {
-            return Err(place.unsupported("this is", "leave it out"));
-        }
-    }
     let continues = root.get_bool("continue_final_message")?.unwrap_or(false);
     if let Some(place) = root.get("add_generation_prompt").filter(|place| place.value == &json!(false) && !continues) {
         return Err(place.unsupported("a prompt that opens no turn is", "leave it out"));
     }
     Ok(())
+}
+
+/// `n`: how many answers the client wants.
+fn choices(root: &RequestValue<'_>) -> Result<usize, ApiError> {
+    let count = root.get_count("n", 1)?.unwrap_or(1);
+    usize::try_from(count).ok().filter(|count| *count <= CHOICES_AT_MOST).ok_or_else(|| {
+        let cause = format!("{count} answers are more than the {CHOICES_AT_MOST} that are possible");
+        ApiError::invalid("n", cause, "send several requests")
+    })
+}
+
+/// `logprobs` and `top_logprobs`: of how many likely tokens the probability is wanted beside each, if any is.
+fn logprobs(root: &RequestValue<'_>) -> Result<Option<u64>, ApiError> {
+    let (wanted, top) = (root.get_bool("logprobs")?.unwrap_or(false), root.get_count("top_logprobs", 0)?);
+    match top {
+        Some(top) if top > TOP_AT_MOST => {
+            let cause = format!("{top} is more than the {TOP_AT_MOST} that are possible");
+            Err(ApiError::invalid("top_logprobs", cause, "send a smaller number"))
+        }
+        Some(top) if top > 0 && !wanted => {
+            Err(ApiError::invalid("top_logprobs", "this needs `logprobs`", "send `\"logprobs\": true` too"))
+        }
+        top => Ok(wanted.then_some(top.unwrap_or(0))),
+    }
 }
 
 fn tools(root: &RequestValue<'_>) -> Result<Tools, ApiError> {

@@ -1,8 +1,11 @@
 //! Writes the events of a parser as chunks.
 
+use serde_json::Value;
 use unjinja_runtime::{Event, Message};
 
-use super::chunk::{ChatCompletionChunk, ChunkChoice, Delta, FunctionDelta, ReasoningName, ToolCallDelta, reason};
+use super::chunk::{
+    ChatCompletionChunk, ChunkChoice, Delta, FunctionDelta, Logprobs, ReasoningName, ToolCallDelta, reason,
+};
 use crate::calls::{CallPiece, CallWriter};
 use crate::finish::{Finish, Usage};
 use unjinja_spec::CallIds;
@@ -35,7 +38,10 @@ pub struct ChunkWriter {
     created: u64,
     model: String,
     reasoning: ReasoningName,
+    choice: u32,
     include_usage: bool,
+    /// The probabilities of tokens that no chunk has yet, if they are to be included.
+    logprobs: Option<Vec<Value>>,
     write_diagnostics: bool,
     /// The role was written.
     begun: bool,
@@ -53,7 +59,9 @@ impl ChunkWriter {
             created: now(),
             model: model.into(),
             reasoning: ReasoningName::default(),
+            choice: 0,
             include_usage: false,
+            logprobs: None,
             write_diagnostics: false,
             begun: false,
             answered: false,
@@ -78,6 +86,25 @@ impl ChunkWriter {
     pub fn reasoning(mut self, name: ReasoningName) -> Self {
         self.reasoning = name;
         self
+    }
+
+    /// Which of several answers to the same request this is, from 0. Give all the same [`id`](Self::id).
+    pub fn choice(mut self, index: u32) -> Self {
+        self.choice = index;
+        self
+    }
+
+    /// Whether the probabilities of tokens are written; [`logprobs`](Self::logprobs) says what they are.
+    pub fn include_logprobs(mut self, on: bool) -> Self {
+        self.logprobs = on.then(Vec::new);
+        self
+    }
+
+    /// The probabilities of the tokens that come next: an object for each, in OpenAI's form. The next chunk has them.
+    pub fn logprobs(&mut self, tokens: Vec<Value>) {
+        if let Some(known) = &mut self.logprobs {
+            known.extend(tokens);
+        }
     }
 
     /// Whether the usage is written as a last chunk.
@@ -153,12 +180,14 @@ impl ChunkWriter {
             self.begun = true;
             delta.role = Some("assistant".to_owned());
         }
+        let tokens = self.logprobs.as_mut().map(std::mem::take).filter(|tokens| !tokens.is_empty());
+        let logprobs = tokens.map(|content| Logprobs { content });
         ChatCompletionChunk {
             id: self.id.clone(),
             object: "chat.completion.chunk".to_owned(),
             created: self.created,
             model: self.model.clone(),
-            choices: vec![ChunkChoice { index: 0, delta, finish_reason: None }],
+            choices: vec![ChunkChoice { index: self.choice, delta, logprobs, finish_reason: None }],
             usage: self.include_usage.then_some(None),
         }
     }

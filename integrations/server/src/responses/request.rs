@@ -150,6 +150,7 @@ impl ResponsesRequest {
                 max_tokens: root.get_count("max_output_tokens", 1)?,
                 stop: crate::openai::stop(&root)?,
                 settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
+                ..Sampling::default()
             },
             continues: false,
             stream: root.get_bool("stream")?.unwrap_or(false),

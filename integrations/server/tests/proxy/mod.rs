@@ -2,6 +2,7 @@
 
 mod agents;
 mod cases;
+mod choices;
 mod clients;
 mod contact;
 mod faults;
@@ -11,4 +12,5 @@ mod prompts;
 mod replay;
 mod responses;
 mod setup;
+mod upstreams;
 mod wire;

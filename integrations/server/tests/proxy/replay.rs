@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{Response, Uri};
+use axum::http::{HeaderMap, Response, Uri};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use futures_core::Stream;
@@ -38,10 +38,14 @@ pub struct Replay {
     pub props: Option<Value>,
     /// It has no `/tokenize`.
     pub counts_nothing: bool,
+    /// It has not loaded its model yet.
+    pub loads: bool,
     /// Wait this long between pieces.
     pub pause: Duration,
     /// The bodies of all requests, if they are to be kept.
     pub asked: Option<Mutex<Vec<Value>>>,
+    /// The ids and the traces of all requests.
+    pub traces: Mutex<Vec<[String; 2]>>,
     /// Answers whose connection was closed before their end.
     pub closed: AtomicUsize,
     /// Answers that were begun.
@@ -148,8 +152,18 @@ fn response(status: u16, kind: &str, body: Body) -> Response<Body> {
     response.unwrap_or_default()
 }
 
-async fn complete(State(replay): State<Arc<Replay>>, uri: Uri, body: Bytes) -> Result<Response<Body>, Infallible> {
+async fn complete(
+    State(replay): State<Arc<Replay>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response<Body>, Infallible> {
     let mut ask: Value = serde_json::from_slice(&body).unwrap_or_default();
+    if let Ok(mut traces) = replay.traces.lock() {
+        let header =
+            |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        traces.push([header("x-request-id"), header("traceparent")]);
+    }
     if let Some(asked) = &replay.asked
         && let Ok(mut asked) = asked.lock()
     {
@@ -164,6 +178,10 @@ async fn complete(State(replay): State<Arc<Replay>>, uri: Uri, body: Bytes) -> R
     if let Some((status, message)) = replay.strict.and_then(|strict| refusal(strict, &ask)) {
         let error = json!({"error": {"message": message, "type": "BadRequestError", "param": null, "code": status}});
         return Ok(response(status, json, error.to_string().into()));
+    }
+    if replay.loads {
+        let error = json!({"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}});
+        return Ok(response(503, json, error.to_string().into()));
     }
     let message = json!({"error": {"message": "no memory left", "type": "InternalServerError", "code": 500}});
     Ok(match fault.as_str() {
@@ -201,6 +219,24 @@ async fn ping(send: &mpsc::Sender<Sent>) -> Option<()> {
     Some(())
 }
 
+/// A piece is a token, and its own text in capitals is likely too.
+fn add_logprobs(chunk: &mut Value, ask: &Value, text: &str) {
+    let other = text.to_uppercase() + "!";
+    if ask["logprobs"].is_u64() {
+        let mut likely = json!({});
+        (likely[&other], likely[text]) = (json!(-1.5), json!(-0.5));
+        chunk["choices"][0]["logprobs"] =
+            json!({"tokens": [text], "token_logprobs": [-0.5], "top_logprobs": [likely], "text_offset": [0]});
+    }
+    if ask["n_probs"].is_u64() {
+        let token =
+            |text: &str, logprob: f64| json!({"id": 7, "token": text, "bytes": text.as_bytes(), "logprob": logprob});
+        let mut own = token(text, -0.5);
+        own["top_logprobs"] = json!([token(text, -0.5), token(&other, -1.5)]);
+        chunk["completion_probabilities"] = json!([own]);
+    }
+}
+
 /// Sends an answer. Nothing is returned if the connection is closed meanwhile.
 async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mpsc::Sender<Sent>) -> Option<()> {
     let seed = ask["seed"].as_u64().unwrap_or_default();
@@ -230,6 +266,13 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
             }
             false => json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "stop_reason": stop}]}),
         }
+    };
+    let chunk = |text: &str, finish: Option<&str>| {
+        let mut chunk = chunk(text, finish);
+        if !text.is_empty() && fault != "no_logprobs" {
+            add_logprobs(&mut chunk, ask, text);
+        }
+        chunk
     };
     if fault == "whole" {
         let mut whole = chunk(text, Some("stop"));

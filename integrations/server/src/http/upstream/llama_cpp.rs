@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use unjinja_dynamic::Grammar;
 use unjinja_runtime::Trigger;
 
-use super::piece::{Ask, Piece, Trouble, ended, failed, utf8};
+use super::piece::{Ask, Piece, Trouble, ended, failed, token, utf8, with_likely};
 use crate::finish::Usage;
 
 /// llama.cpp's numbers for triggers: a word, and a pattern that is searched in the text. Number 3 would be a pattern that has to
@@ -18,9 +18,8 @@ const DROPPED: [&str; 7] =
     ["input_prefix", "input_suffix", "messages", "n_cmpl", "n_probs", "response_fields", "return_tokens"];
 
 /// The body of the request.
-pub(super) fn body(ask: &Ask) -> Value {
-    let mut body = ask.settings.clone();
-    body.retain(|key, _| !DROPPED.contains(&key.as_str()));
+pub(super) fn body(ask: &Ask, choice: usize) -> Value {
+    let mut body = ask.settings(&DROPPED, choice);
     let own = json!({
         "prompt": ask.prompt,
         "stream": true,
@@ -30,6 +29,9 @@ pub(super) fn body(ask: &Ask) -> Value {
     body.extend(own.as_object().cloned().unwrap_or_default());
     if let Some(most) = ask.max_tokens {
         body.insert("n_predict".to_owned(), most.into());
+    }
+    if let Some(likely) = ask.likely() {
+        body.insert("n_probs".to_owned(), likely.into());
     }
     let mut preserved = ask.preserved.clone();
     if let Some(grammar) = ask.grammar.as_ref().filter(|grammar| !grammar.text.is_empty()) {
@@ -72,6 +74,8 @@ struct Chunk {
     stopping_word: Option<String>,
     tokens_evaluated: Option<u64>,
     tokens_predicted: Option<u64>,
+    #[serde(default)]
+    completion_probabilities: Vec<Value>,
 }
 
 /// Reads an event, or a whole answer.
@@ -81,8 +85,15 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
         return Ok(Piece { last: true, ..Piece::default() });
     }
     let chunk: Result<Chunk, _> = serde_json::from_str(text);
-    let Ok(Chunk { content: Some(content), stop, stop_type, stopping_word, tokens_evaluated, tokens_predicted }) =
-        chunk
+    let Ok(Chunk {
+        content: Some(content),
+        stop,
+        stop_type,
+        stopping_word,
+        tokens_evaluated,
+        tokens_predicted,
+        completion_probabilities,
+    }) = chunk
     else {
         return Err(match serde_json::from_str::<Value>(text) {
             Ok(value @ Value::Object(_)) if value.get("content").is_none() => {
@@ -94,7 +105,17 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
     let last = stop == Some(true);
     let finish = last.then(|| ended(stop_type.as_deref().unwrap_or_default(), stopping_word.as_deref())).transpose()?;
     let usage = tokens_evaluated.zip(tokens_predicted).filter(|_| last);
-    Ok(Piece { text: content, finish, usage: usage.map(|(input, output)| Usage::new(input, output)), last })
+    // A whole answer has them all once more at its end, where a stream has none.
+    let logprobs = completion_probabilities.iter().filter_map(logprobs).collect();
+    let usage = usage.map(|(input, output)| Usage::new(input, output));
+    Ok(Piece { text: content, finish, usage, logprobs, last })
+}
+
+/// The probability of a token, and of the likely ones beside it: OpenAI's form, but for the number of each token.
+fn logprobs(value: &Value) -> Option<Value> {
+    let read = |value: &Value| Some(token(value["token"].as_str()?, value["logprob"].as_f64()));
+    let likely = value["top_logprobs"].as_array().into_iter().flatten().filter_map(read).collect();
+    Some(with_likely(read(value)?, likely))
 }
 
 #[cfg(test)]
@@ -103,9 +124,10 @@ mod tests {
     use unjinja_dynamic::Target;
 
     use super::*;
+    use crate::http::guard::Trace;
 
     fn asked(grammar: Option<Grammar>) -> Value {
-        body(&Ask {
+        let ask = Ask {
             any_name: false,
             model: "m".to_owned(),
             prompt: "Hi".to_owned(),
@@ -115,8 +137,11 @@ mod tests {
             settings: Map::from_iter([("top_k".to_owned(), json!(3)), ("messages".to_owned(), json!([]))]),
             grammar,
             engine: Target::Gbnf,
+            logprobs: None,
             preserved: vec!["<call>".to_owned()],
-        })
+            trace: Trace::default(),
+        };
+        body(&ask, 0)
     }
 
     fn grammar(triggers: Vec<Trigger>, prefill: &str) -> Grammar {

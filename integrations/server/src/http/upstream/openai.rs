@@ -4,16 +4,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use unjinja_dynamic::Target;
 
-use super::piece::{Ask, Piece, Trouble, ended, failed, utf8};
+use super::piece::{Ask, Piece, Trouble, ended, failed, token, utf8, with_likely};
 use crate::finish::Usage;
 
 /// Settings that would change the form of the answer.
 const DROPPED: [&str; 7] = ["best_of", "echo", "input", "messages", "prompt_logprobs", "return_token_ids", "suffix"];
 
 /// The body of the request.
-pub(super) fn body(ask: &Ask, model: &str, max_tokens: u64) -> Value {
-    let mut body = ask.settings.clone();
-    body.retain(|key, _| !DROPPED.contains(&key.as_str()));
+pub(super) fn body(ask: &Ask, choice: usize, model: &str, max_tokens: u64) -> Value {
+    let mut body = ask.settings(&DROPPED, choice);
     let own = json!({
         "model": model,
         "prompt": ask.prompt,
@@ -26,6 +25,9 @@ pub(super) fn body(ask: &Ask, model: &str, max_tokens: u64) -> Value {
         "add_special_tokens": ask.adds_bos,
     });
     body.extend(own.as_object().cloned().unwrap_or_default());
+    if let Some(likely) = ask.likely() {
+        body.insert("logprobs".to_owned(), likely.into());
+    }
     if !ask.stops.is_empty() {
         body.insert("stop".to_owned(), ask.stops.clone().into());
     }
@@ -63,6 +65,7 @@ struct Choice {
     index: Option<u64>,
     text: Option<String>,
     finish_reason: Option<String>,
+    logprobs: Option<Value>,
     /// The text that ended the output, or the number of a token: vLLM's name for it.
     stop_reason: Option<Value>,
     /// The same by SGLang's name.
@@ -99,12 +102,27 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
     let mut piece = Piece { usage: usage.and_then(tokens), ..Piece::default() };
     if let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or_default() == 0) {
         piece.text = choice.text.unwrap_or_default();
+        piece.logprobs = choice.logprobs.as_ref().map(logprobs).unwrap_or_default();
         let by = [&choice.stop_reason, &choice.matched_stop].into_iter().flatten().find_map(Value::as_str);
         // Before the end, some servers send an empty text.
         let reason = choice.finish_reason.filter(|reason| !reason.is_empty());
         piece.finish = reason.map(|reason| ended(&reason, by)).transpose()?;
     }
     Ok(piece)
+}
+
+/// The probabilities of tokens: a list each for the tokens, for their probabilities, and for the likely ones beside each.
+fn logprobs(lists: &Value) -> Vec<Value> {
+    let likely = |at: usize| {
+        let likely = lists["top_logprobs"][at].as_object().into_iter().flatten();
+        likely.map(|(text, logprob)| token(text, logprob.as_f64())).collect()
+    };
+    let tokens = lists["tokens"].as_array().into_iter().flatten().enumerate();
+    let read = |(at, text): (usize, &Value)| {
+        let own = token(text.as_str()?, lists["token_logprobs"][at].as_f64());
+        Some(with_likely(own, likely(at)))
+    };
+    tokens.filter_map(read).collect()
 }
 
 fn tokens(usage: Tokens) -> Option<Usage> {

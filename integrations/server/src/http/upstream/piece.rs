@@ -1,11 +1,12 @@
 //! What the upstream is asked, the pieces of its answer, and its errors: what the protocols share.
 
 use axum::http::StatusCode;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use unjinja_dynamic::{Grammar, Target};
 
 use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
+use crate::http::guard::Trace;
 
 /// The most characters of what the upstream said that a client is told.
 const SHOWN: usize = 300;
@@ -26,11 +27,34 @@ pub(crate) struct Ask {
     pub max_tokens: Option<u64>,
     /// The sampler's settings, as the client wrote them.
     pub settings: Map<String, Value>,
+    /// The probabilities of tokens are wanted, and of so many likely ones beside each.
+    pub logprobs: Option<u64>,
     pub grammar: Option<Grammar>,
     /// The engine for which the grammar is written.
     pub engine: Target,
     /// Special tokens that have to stay in the output.
     pub preserved: Vec<String>,
+    pub trace: Trace,
+}
+
+impl Ask {
+    /// The sampler's settings without those that would change the form of the answer. Of several answers to one request, each has a
+    /// seed of its own: with the same seed they would be the same.
+    pub(super) fn settings(&self, dropped: &[&str], choice: usize) -> Map<String, Value> {
+        let mut settings = self.settings.clone();
+        settings.retain(|key, _| !dropped.contains(&key.as_str()));
+        if let Some(seed) = settings.get_mut("seed").filter(|_| choice > 0)
+            && let Some(first) = seed.as_i64()
+        {
+            *seed = first.wrapping_add(i64::try_from(choice).unwrap_or_default()).into();
+        }
+        settings
+    }
+
+    /// How many likely tokens the upstream is asked for beside each. Some servers take 0 for no probabilities.
+    pub(super) fn likely(&self) -> Option<u64> {
+        self.logprobs.map(|top| top.max(1))
+    }
 }
 
 /// A piece of the upstream's answer.
@@ -40,8 +64,23 @@ pub(crate) struct Piece {
     /// Why the output ended, and the text that ended it.
     pub finish: Option<(Finish, Option<String>)>,
     pub usage: Option<Usage>,
+    /// The probabilities of its tokens, in OpenAI's form, if they were asked for.
+    pub logprobs: Vec<Value>,
     /// Nothing follows.
     pub last: bool,
+}
+
+/// The probability of a token in OpenAI's form, without that of others. A server that knows none writes a very small one, as OpenAI does.
+pub(super) fn token(text: &str, logprob: Option<f64>) -> Value {
+    json!({"token": text, "logprob": logprob.unwrap_or(-9999.0), "bytes": text.as_bytes()})
+}
+
+/// A token with likely ones, the likeliest first.
+pub(super) fn with_likely(mut own: Value, mut likely: Vec<Value>) -> Value {
+    let logprob = |token: &Value| token["logprob"].as_f64().unwrap_or(f64::NEG_INFINITY);
+    likely.sort_by(|one, other| logprob(other).total_cmp(&logprob(one)));
+    own["top_logprobs"] = likely.into();
+    own
 }
 
 /// What went wrong with the upstream: a kind for metrics and logs, and what the client is told.
@@ -49,11 +88,19 @@ pub(crate) struct Piece {
 pub(crate) struct Trouble {
     pub kind: &'static str,
     pub error: ApiError,
+    /// Another upstream may answer: this one does not, or has no room.
+    pub elsewhere: bool,
 }
 
 impl Trouble {
     pub(crate) fn new(kind: &'static str, status: u16, message: impl Into<String>) -> Self {
-        Self { kind, error: ApiError::new(status, message) }
+        Self { kind, error: ApiError::new(status, message), elsewhere: false }
+    }
+
+    /// Another upstream may answer.
+    pub(super) fn elsewhere(mut self) -> Self {
+        self.elsewhere = true;
+        self
     }
 
     /// With the type and the code that the upstream gave its error.
@@ -97,7 +144,9 @@ pub(super) fn refused(status: StatusCode, body: &[u8]) -> Trouble {
         _ => 502,
     };
     let message = format!("the upstream answered with status {}: {}", status.as_u16(), said.trim());
-    let trouble = Trouble::new("refused", passed_on, message.trim_end_matches([':', ' ']).to_owned());
+    let mut trouble = Trouble::new("refused", passed_on, message.trim_end_matches([':', ' ']).to_owned());
+    // A server that has not loaded its model yet, or has too many requests.
+    trouble.elsewhere = passed_on == 503;
     // About its own key, the upstream tells the operator and not the client.
     if passed_on == status.as_u16() { trouble.with_words(&value) } else { trouble }
 }

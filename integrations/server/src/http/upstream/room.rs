@@ -20,7 +20,7 @@ const ENOUGH: u64 = 8192;
 
 impl Upstream {
     /// The upstream's models; none if it does not list them.
-    async fn models(&self) -> Arc<[UpstreamModel]> {
+    pub(super) async fn models(&self) -> Arc<[UpstreamModel]> {
         let (known, is_new) = self.listed.get();
         if is_new {
             return known;
@@ -43,7 +43,7 @@ impl Upstream {
     }
 
     /// The upstream's model for this name. With `any_name`, that is its only one, whatever the name.
-    fn named<'m>(models: &'m [UpstreamModel], name: &str, any_name: bool) -> Option<&'m UpstreamModel> {
+    pub(super) fn named<'m>(models: &'m [UpstreamModel], name: &str, any_name: bool) -> Option<&'m UpstreamModel> {
         let only = match models {
             [one] if any_name => Some(one),
             _ => None,
@@ -52,7 +52,7 @@ impl Upstream {
     }
 
     /// The name by which the upstream knows the model of a request.
-    pub(crate) async fn name_of(&self, name: &str, any_name: bool) -> String {
+    pub(super) async fn name_of(&self, name: &str, any_name: bool) -> String {
         let models = self.models().await;
         Self::named(&models, name, any_name).map_or(name, |model| &model.name).to_owned()
     }
@@ -84,7 +84,7 @@ impl Upstream {
     }
 
     /// Of how many tokens a prompt consists; `None` if the upstream does not say.
-    pub(crate) async fn count(&self, model: &str, prompt: &str, adds_bos: bool) -> Option<u64> {
+    pub(super) async fn count(&self, model: &str, prompt: &str, adds_bos: bool) -> Option<u64> {
         let body = match self.config.api {
             // vLLM and SGLang read the first field, and TGI the second.
             UpstreamApi::OpenAi => {

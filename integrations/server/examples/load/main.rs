@@ -5,8 +5,13 @@
 //! piece of the upstream, which stands for a token. Memory and time are read from `/proc`, so they are told on Linux only. It
 //! fails if a stream fails, or if memory grows by more than a twentieth in the second half of the time: what is allocated stays
 //! the same from the first seconds on, but the allocator takes some more pages while streams come and go.
+//!
+//! With a third argument, `crowd`, others ask at the same time: a thousand connections that send nothing, a hundred bodies that arrive
+//! slowly, and sixteen conversations of 3 MB again and again. It prints how long the first word of an answer takes, with and without
+//! them, and of the upstream without the proxy. It fails if a request fails, or if the proxy takes more memory than its limit.
 
-#[path = "../tests/proxy/replay.rs"]
+mod crowd;
+#[path = "../../tests/proxy/replay.rs"]
 mod replay;
 
 use std::io::{BufRead, BufReader, Write};
@@ -26,6 +31,10 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const FORMAT: &str = "hermes";
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// What large requests may take together, in bytes, and what the proxy may take in all.
+const MEMORY: usize = 512 << 20;
+const WHOLE: u64 = 768 << 10;
+
 /// The part of the time after which memory must not grow.
 const MIDDLE: f64 = 0.5;
 
@@ -40,8 +49,9 @@ fn main() -> ExitCode {
             match words[..] {
                 ["upstream"] => upstream().await,
                 ["proxy", url] => proxy(url).await,
-                [seconds, streams] => load(seconds.parse()?, streams.parse()?).await,
-                _ => load(60, 200).await,
+                [seconds, streams] => load(seconds.parse()?, streams.parse()?, false).await,
+                [seconds, streams, "crowd"] => load(seconds.parse()?, streams.parse()?, true).await,
+                _ => load(60, 200, false).await,
             }
         })
     });
@@ -72,7 +82,8 @@ async fn upstream() -> Result<(), Failure> {
 async fn proxy(upstream: &str) -> Result<(), Failure> {
     let tokens = SpecialTokens { bos: Some(String::new()), eos: Some(String::new()), ..SpecialTokens::default() };
     let model = Loader::new().tokens(tokens).from_file(root().join(format!("templates/{FORMAT}.jinja")))?;
-    let config = Config::new(UpstreamConfig::new(upstream, UpstreamApi::OpenAi)?);
+    let mut config = Config::new(UpstreamConfig::new(upstream, UpstreamApi::OpenAi)?);
+    config.limits.memory = MEMORY;
     let proxy = Proxy::new(config, Models::new(vec![ServedModel::new(FORMAT, model)?])?)?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     say(&format!("http://{}", listener.local_addr()?))?;
@@ -99,8 +110,17 @@ impl Process {
 
     /// Memory in KiB.
     fn memory(&self) -> Option<u64> {
+        self.status("VmRSS:")
+    }
+
+    /// The most memory that it ever had, in KiB.
+    fn peak(&self) -> Option<u64> {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, name: &str) -> Option<u64> {
         let status = self.file("status")?;
-        status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().trim_end_matches(" kB").parse().ok()
+        status.lines().find_map(|line| line.strip_prefix(name))?.trim().trim_end_matches(" kB").parse().ok()
     }
 
     /// Seconds of processor time.
@@ -119,18 +139,48 @@ impl Drop for Process {
     }
 }
 
+/// Answers that were complete, and failures.
+#[derive(Clone, Default)]
+struct Counts(Arc<Counted>);
+
 #[derive(Default)]
-struct Counts {
+struct Counted {
     streams: AtomicU64,
     failures: AtomicU64,
 }
 
-async fn load(seconds: u64, streams: u64) -> Result<(), Failure> {
+/// The middle of some times, of which the shortest comes first, and the longest one.
+fn middle(times: &[f64]) -> (f64, f64) {
+    (times.get(times.len() / 2).copied().unwrap_or_default(), times.last().copied().unwrap_or_default())
+}
+
+async fn load(seconds: u64, streams: u64, with_crowd: bool) -> Result<(), Failure> {
     let upstream = Process::start(&["upstream"])?;
     let proxy = Process::start(&["proxy", &upstream.url])?;
-    let counts = Arc::new(Counts::default());
-    let end = Instant::now() + Duration::from_secs(seconds);
+    let counts = Counts::default();
     let client = unjinja_server::http::client_builder(&proxy.url.parse()?).build()?;
+    let address = proxy.url.trim_start_matches("http://").to_owned();
+    let mut others = Vec::new();
+    if with_crowd {
+        let [direct, through] = crowd::beside(&client, &upstream.url, &proxy.url).await?;
+        let ((direct, _), (through, _)) = (middle(&direct), middle(&through));
+        println!("first word, median: {direct:.2} ms from the upstream, {through:.2} ms through the proxy");
+    }
+    let idle = if with_crowd { Some(crowd::idle(&address).await?) } else { None };
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let crowd_counts = Counts::default();
+    if with_crowd {
+        others.extend(crowd::slow(&address, &crowd_counts));
+        others.extend(crowd::large(&client, &proxy.url, end, &crowd_counts));
+        let (client, url, counts) = (client.clone(), proxy.url.clone(), crowd_counts.clone());
+        others.push(tokio::spawn(async move {
+            let waits = crowd::first_words(&client, &url, end).await;
+            counts.note(waits.map(|waits| {
+                let (middle, longest) = middle(&waits);
+                println!("first word beside the crowd: {middle:.1} ms at the median, {longest:.1} ms at most");
+            }));
+        }));
+    }
     let clients: Vec<_> = (0..streams)
         .map(|seed| tokio::spawn(repeat(client.clone(), proxy.url.clone(), seed, end, counts.clone())))
         .collect();
@@ -143,13 +193,18 @@ async fn load(seconds: u64, streams: u64) -> Result<(), Failure> {
     for client in clients {
         client.await?;
     }
+    for other in others {
+        other.await?;
+    }
+    drop(idle);
     let metrics = client.get(format!("{}/metrics", proxy.url)).send().await?.text().await?;
     let metric = |name: &str| {
         let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.and_then(|value| value.parse::<f64>().ok()).unwrap_or_default()
     };
     let pieces = metric("unjinja_upstream_pieces_total");
-    let (done, failures) = (counts.streams.load(Ordering::Relaxed), counts.failures.load(Ordering::Relaxed));
+    let of = |counts: &Counts| (counts.0.streams.load(Ordering::Relaxed), counts.0.failures.load(Ordering::Relaxed));
+    let (done, failures) = of(&counts);
     println!("{streams} streams at once for {seconds} s: {done} complete, {failures} failed, {pieces} pieces");
     println!("memory of the proxy in KiB, at 10, 30, 50, 70 and 95 % of the time: {memory:?}");
     let microseconds = |seconds: f64| seconds * 1e6 / pieces.max(1.0);
@@ -157,10 +212,22 @@ async fn load(seconds: u64, streams: u64) -> Result<(), Failure> {
         println!("processor time of the proxy: {time:.2} s, {:.2} µs a piece", microseconds(time));
     }
     println!("of it parser and writer: {:.2} µs a piece", microseconds(metric("unjinja_own_seconds_total")));
+    if with_crowd {
+        let (done, failures) = of(&crowd_counts);
+        let peak = proxy.peak().unwrap_or_default();
+        println!(
+            "beside them: {done} answers to slow and large requests, {failures} failed; at most {peak} KiB of memory"
+        );
+        if failures > 0 || peak > WHOLE {
+            return Err(format!("{failures} failures, {peak} KiB").into());
+        }
+    }
     if failures > 0 || done == 0 {
         return Err(format!("{failures} of {} streams failed", done + failures).into());
     }
     match memory[..] {
+        // What large requests took, the allocator keeps.
+        _ if with_crowd => Ok(()),
         [_, _, middle, .., last] if last > middle + middle / 20 => {
             Err(format!("memory grew from {middle} to {last} KiB").into())
         }
@@ -169,15 +236,9 @@ async fn load(seconds: u64, streams: u64) -> Result<(), Failure> {
 }
 
 /// One client: asks again and again until the time is over.
-async fn repeat(client: reqwest::Client, url: String, mut seed: u64, end: Instant, counts: Arc<Counts>) {
+async fn repeat(client: reqwest::Client, url: String, mut seed: u64, end: Instant, counts: Counts) {
     while Instant::now() < end {
-        match ask(&client, &url, seed).await {
-            Ok(()) => counts.streams.fetch_add(1, Ordering::Relaxed),
-            Err(error) => {
-                eprintln!("{error}");
-                counts.failures.fetch_add(1, Ordering::Relaxed)
-            }
-        };
+        counts.note(ask(&client, &url, seed).await);
         seed += 1;
     }
 }
