@@ -148,7 +148,7 @@ enum Command {
     /// Serve chat completions in front of a server that completes text.
     #[cfg(feature = "serve")]
     #[command(
-        after_help = "Examples:\n  unjinja serve --upstream http://127.0.0.1:8000 --template tokenizer_config.json\n  unjinja serve --upstream http://127.0.0.1:8081 --upstream-api llama.cpp --template model.gguf\n  unjinja serve --upstream https://gpu.internal --template small=small.jinja --template large=large.jinja\n\nEndpoints: /v1/chat/completions, /v1/messages, /v1/models, /health, /metrics.\n\nKeys come from files or from the environment: UNJINJA_API_KEY for clients, UNJINJA_UPSTREAM_API_KEY for the upstream. -v or UNJINJA_LOG=1 logs every request; prompts, answers and keys are never logged."
+        after_help = "Examples:\n  unjinja serve --upstream http://127.0.0.1:8000\n  unjinja serve --upstream http://127.0.0.1:8000 --template tokenizer_config.json\n  unjinja serve --upstream http://127.0.0.1:8081 --upstream-api llama.cpp --template model.gguf\n  unjinja serve --upstream https://gpu.internal --template small=small.jinja --template large=large.jinja\n\nEndpoints: /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready, /metrics.\n\nKeys come from files or from the environment: UNJINJA_API_KEY for clients, UNJINJA_UPSTREAM_API_KEY for the upstream. -v or UNJINJA_LOG=1 logs every request; prompts, answers and keys are never logged."
     )]
     Serve(serve::Arguments),
     /// List the supported models, or the specs of a folder.

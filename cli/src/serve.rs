@@ -2,15 +2,15 @@
 //! `unjinja_server::http`; this reads its configuration and its models, and prints its log. It must never print a key.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, RenderLimits, Status};
 use unjinja_server::http::{
-    Bos, Config, GrammarUse, Log, LogLevel, LogLine, ModelNameError, Models, Proxy, Reloader, Secret, ServedModel,
-    SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer, UpstreamUrlError,
-    discover,
+    Bos, Config, DiscoverError, GrammarUse, Log, LogLevel, LogLine, ModelNameError, Models, Proxy, Reloader, Secret,
+    ServedModel, SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer,
+    UpstreamUrlError, discover,
 };
 
 use crate::arguments::Engine;
@@ -146,8 +146,9 @@ fn reloads(_: &Arguments, _: Reloader, _: Ui) -> Result<impl Future<Output = ()>
 #[cfg(unix)]
 fn reload(arguments: &Arguments, reloader: &Reloader, ui: Ui) -> Result<usize, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let facts = found(arguments, &runtime, ui)?;
-    let (models, key) = (models(arguments, &facts, ui)?, key(arguments.api_key_file.as_deref(), KEY)?);
+    // Only an upstream that says which template it has is asked again.
+    let asked = if arguments.template.is_empty() { found(arguments, &runtime, ui)? } else { Vec::new() };
+    let (models, key) = (models(arguments, &asked, ui)?, key(arguments.api_key_file.as_deref(), KEY)?);
     let count = models.iter().count();
     reloader.replace(models, key).map_err(|error| Failure::Input(error.to_string()))?;
     Ok(count)
@@ -177,11 +178,10 @@ fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Re
         Api::Openai => UpstreamApi::OpenAi,
         Api::LlamaCpp => UpstreamApi::LlamaCpp,
     });
-    let limit = Duration::from_secs(arguments.limits.connect_timeout);
     let (mut asked, mut problems) = (Vec::<Asked>::new(), Vec::new());
     for address in &arguments.upstream {
         let config = upstreams(arguments, std::slice::from_ref(address), given.unwrap_or_default())?;
-        match runtime.block_on(discover(&config, limit)) {
+        match told(arguments, address, &config, runtime, ui) {
             Ok(mut facts) => {
                 facts.api = given.unwrap_or(facts.api);
                 let one = Asked { address: address.clone(), facts };
@@ -196,18 +196,17 @@ fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Re
             Err(problem) => problems.push((address, problem)),
         }
     }
-    if let (Some((address, problem)), true, true) = (problems.first(), asked.is_empty(), arguments.template.is_empty())
-    {
-        let next = "start it first, or name the model's template with --template";
-        return Err(Failure::Input(format!("{address}: {problem}; {next}")));
-    }
+    let is_described = given.is_some() && !arguments.template.is_empty();
     for (address, problem) in problems {
-        let next = match (asked.is_empty(), given) {
-            (false, _) => "requests go to the others until it can be reached",
-            (true, None) => "it is taken for a server with OpenAI's protocol; say otherwise with --upstream-api",
-            (true, Some(_)) => continue,
-        };
-        warn(ui, &format!("{address}: {problem}; {next}"));
+        if !asked.is_empty() {
+            warn(ui, &format!("{address}: {problem}; requests go to the others until it can be reached"));
+        } else if !is_described {
+            let next = match problem {
+                DiscoverError::Key { .. } => "write it into UNJINJA_UPSTREAM_API_KEY",
+                _ => "start it first, or say what it is with --upstream-api and --template",
+            };
+            return Err(Failure::Input(format!("{address}: {problem}; {next}")));
+        }
     }
     if asked.is_empty() {
         let mut facts = UpstreamFacts::default();
@@ -215,6 +214,39 @@ fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Re
         asked.push(Asked { address: arguments.upstream[0].clone(), facts });
     }
     Ok(asked)
+}
+
+/// What an upstream says of itself. One that is being started is waited for, unless the command line says what it is.
+fn told(
+    arguments: &Arguments,
+    address: &str,
+    config: &UpstreamConfig,
+    runtime: &tokio::runtime::Runtime,
+    ui: Ui,
+) -> Result<UpstreamFacts, DiscoverError> {
+    let seconds = Duration::from_secs;
+    let (limit, began) = (seconds(arguments.limits.connect_timeout), Instant::now());
+    let waits = arguments.upstream_api.is_none() || arguments.template.is_empty();
+    let mut is_told = false;
+    loop {
+        let problem = match runtime.block_on(discover(config, limit)) {
+            Err(problem) if waits => problem,
+            other => return other,
+        };
+        let patience = match problem {
+            DiscoverError::Loading => seconds(arguments.limits.first_token_timeout),
+            DiscoverError::Unreachable { .. } if arguments.upstream.len() == 1 => limit,
+            _ => return Err(problem),
+        };
+        if began.elapsed() > patience {
+            return Err(problem);
+        }
+        if !is_told && !ui.quiet {
+            anstream::eprintln!("{}", visible::line(&format!("{address}: {problem}; waiting")));
+        }
+        is_told = true;
+        std::thread::sleep(Duration::from_millis(300));
+    }
 }
 
 fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config, Failure> {
@@ -276,7 +308,7 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
     };
     let format = arguments.log_format;
     config.log = Log::to(move |line| {
-        let important = !matches!(line, LogLine::Request { .. }) || line.level() == LogLevel::Error;
+        let important = !matches!(line, LogLine::Request { .. }) || line.level() != LogLevel::Info;
         if log::is_on() || (important && !ui.quiet) {
             anstream::eprintln!("{}", written(line, format, SystemTime::now()));
         }

@@ -265,15 +265,39 @@ fn keys_come_from_files_and_from_the_environment() -> Result<(), Failure> {
 fn an_upstream_that_is_down_may_come_later() -> Result<(), Failure> {
     // A port that was free a moment ago.
     let address = local()?.local_addr()?;
-    let serve = Serve::start(&format!("http://{address}"), &[], &[])?;
+    let serve = Serve::start(&format!("http://{address}"), &["--upstream-api", "openai"], &[])?;
     let said = serve.waits_for("every request asks it again");
-    assert!(said.contains(&format!("warning: http://{address}: the upstream cannot be reached: ")), "{said}");
+    assert!(said.contains("warning: the upstream cannot be reached: "), "{said}");
     let answer = serve.answer("")?;
     assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("check that it runs"), "{answer}");
     assert!(!answer.contains(&address.to_string()), "clients do not learn the address: {answer}");
     let _upstream = Upstream::start(TcpListener::bind(address)?, "Here.", Duration::ZERO, None)?;
     let answer = serve.answer("")?;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Here."), "{answer}");
+    Ok(())
+}
+
+#[test]
+fn an_upstream_that_is_being_started_is_waited_for() -> Result<(), Failure> {
+    let address = local()?.local_addr()?;
+    let begun = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(700));
+        Upstream::start(TcpListener::bind(address)?, "Here.", Duration::ZERO, None)
+    });
+    let serve = Serve::start(&format!("http://{address}"), &[], &[])?;
+    let _upstream = begun.join().map_err(|_| "it panicked")??;
+    assert!(
+        serve.said().contains("it cannot be reached: Connection refused (os error 111); waiting"),
+        "{}",
+        serve.said()
+    );
+    assert!(serve.answer("")?.starts_with("HTTP/1.1 200 "));
+    // One that nobody starts is an error: it is not known what it will be.
+    let mut command = command();
+    let patience = ["--upstream", "http://127.0.0.1:1", "--connect-timeout", "1", "--template"];
+    let output = command.args(["--listen", "127.0.0.1:0"]).args(patience).arg(template()).output()?;
+    let said = String::from_utf8(output.stderr)?;
+    assert!(said.contains("start it first, or say what it is with --upstream-api and --template"), "{said}");
     Ok(())
 }
 
@@ -294,7 +318,7 @@ fn llama_cpp_says_which_template_it_has() -> Result<(), Failure> {
     let said = Serve::of(alone(&upstream))?.said();
     assert!(said.contains("upstream: llama.cpp; serves models/some.gguf (512 tokens)\n"), "{said}");
     assert!(
-        said.contains("model models/some.gguf: supported")
+        said.contains("model models/some.gguf: template from the upstream; supported")
             && said.contains("kept by the upstream, which gets a grammar (GBNF)"),
         "{said}"
     );
@@ -310,7 +334,7 @@ fn the_folder_of_an_upstreams_model_has_its_template() -> Result<(), Failure> {
     let models = |root: &Path| json!({"data": [{"id": "mine", "root": root, "max_model_len": 4096}]});
     upstream.tell("/v1/models", models(&folder));
     let serve = Serve::of(alone(&upstream))?;
-    assert!(serve.said().contains("; serves mine (4096 tokens)\nmodel mine: supported"), "{}", serve.said());
+    assert!(serve.said().contains("; serves mine (4096 tokens)\nmodel mine: template from "), "{}", serve.said());
     let answer = serve.answer("")?;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Here."), "{answer}");
     assert_eq!(upstream.last()["model"], "mine");
@@ -320,7 +344,7 @@ fn the_folder_of_an_upstreams_model_has_its_template() -> Result<(), Failure> {
     assert!(said.contains("it serves \"/nowhere/mine\"") && said.contains("--template"), "{said}");
     upstream.tell("/v1/models", json!({}));
     let said = String::from_utf8(alone(&upstream).output()?.stderr)?;
-    assert!(said.contains("it names no model; name the model's template with --template"), "{said}");
+    assert!(said.contains("it answers, but lists no model") && said.contains("--template"), "{said}");
     Ok(())
 }
 
@@ -329,7 +353,9 @@ fn an_address_in_use_is_reported() -> Result<(), Failure> {
     let taken = local()?;
     let address = taken.local_addr()?.to_string();
     let mut command = command();
-    command.args(["--listen", &address, "--upstream", "http://127.0.0.1:1", "--template"]).arg(template());
+    command
+        .args(["--listen", &address, "--upstream", "http://127.0.0.1:1", "--upstream-api", "openai", "--template"])
+        .arg(template());
     let output = command.output()?;
     let said = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -340,7 +366,9 @@ fn an_address_in_use_is_reported() -> Result<(), Failure> {
 /// Runs a command that does not start. Returns what it says.
 fn refused(arguments: &[&str], template: &Path) -> Result<String, Failure> {
     let mut command = command();
-    command.args(["--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1", "--template"]).arg(template);
+    command
+        .args(["--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1", "--upstream-api", "openai", "--template"])
+        .arg(template);
     let mut child = command.args(arguments).stderr(Stdio::piped()).spawn()?;
     let began = Instant::now();
     while child.try_wait()?.is_none() && began.elapsed() < LONG {

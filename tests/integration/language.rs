@@ -36,8 +36,10 @@ specs! {
     named_elements = "tests/specs/named_elements.toml",
     named_lines = "tests/specs/named_lines.toml",
     one_marker = "tests/specs/one_marker.toml",
+    quoted_literals = "tests/specs/quoted_literals.toml",
     quoted_values = "tests/specs/quoted_values.toml",
     tight_values = "tests/specs/tight_values.toml",
+    token_values = "tests/specs/token_values.toml",
     twice_named = "tests/specs/twice_named.toml",
     typed_arguments = "tests/specs/typed_arguments.toml",
 }
@@ -321,6 +323,49 @@ fn values_may_stand_in_quotes_without_escapes() -> Result<(), Failure> {
     })?;
     // Only an offered name makes it a call.
     reads(&parsers, "As in [1] (see f).", |case| case.content("As in [1] (see f)."))
+}
+
+#[test]
+fn values_in_quotes_may_be_literals() -> Result<(), Failure> {
+    let parsers = quoted_literals::parsers()?;
+    writes(&parsers, r#"[find(city="say "hi" twice", whole="True"), ping()]"#, |case| {
+        case.call("find", json!({"city": "say \"hi\" twice", "whole": true})).call("ping", json!({}))
+    })?;
+    // Models write the literals of the language.
+    let call = |case: Case| case.call("find", json!({"city": "Paris", "days": 2}));
+    for arguments in [
+        "city='Paris', days=2",
+        "city=\"Paris\", days=2",
+        "city: 'Paris', days: 2",
+        "{'city': 'Paris', 'days': 2}",
+        "city='Paris', days=2,",
+        "city=\"Paris\", days=\"2\",",
+    ] {
+        reads(&parsers, &format!("[find({arguments})]"), call)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn values_may_stand_between_tokens() -> Result<(), Failure> {
+    let parsers = token_values::parsers()?;
+    writes(&parsers, "<call>call:find{city:<esc>it's \"here\"<esc>,any:<esc>x<esc>}</call>", |case| {
+        case.call("find", json!({"city": "it's \"here\"", "any": "x"}))
+    })?;
+    let call = |case: Case| case.call("find", json!({"city": "Paris", "days": 2, "whole": true}));
+    for arguments in [
+        "city:<esc>Paris<esc>,days:2,whole:true",
+        "city=<esc>Paris<esc>,days=2,whole=true,",
+        "city:\"Paris\", days:2, whole:true,",
+    ] {
+        reads(&parsers, &format!("<call>call:find{{{arguments}}}</call>"), call)?;
+    }
+    for arguments in ["city:'Paris',days:2,whole:true", "city:Paris,days:2,whole:true"] {
+        reads(&parsers, &format!("<call>call:find{{{arguments}}}</call>"), |case| {
+            call(case).diagnostic(DiagnosticKind::MalformedArguments)
+        })?;
+    }
+    Ok(())
 }
 
 #[test]

@@ -31,7 +31,8 @@ impl Asked {
 pub(super) fn of_upstream(Asked { address, facts }: &Asked) -> Result<(String, TemplatePlace), Failure> {
     let next = "name the model's template with --template";
     let Some(model) = facts.models.first() else {
-        return Err(Failure::Input(format!("{address}: it names no model; {next}")));
+        let problem = "it answers, but lists no model under /v1/models";
+        return Err(Failure::Input(format!("{address}: {problem}; check that a model server runs there, or {next}")));
     };
     if let Some(template) = &facts.template {
         let name = Path::new(&model.name).file_name().map_or(&*model.name, |name| name.to_str().unwrap_or_default());

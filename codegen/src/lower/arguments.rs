@@ -31,6 +31,7 @@ const AFTER_VALUE: [MarkerKey; 4] =
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
     let prefix = marker(spec, MarkerKey::ArgumentNamePrefix, Role::Inner);
     let own = sequence(vec![hole(Hole::ArgumentName), after_name(spec)]);
+    // Where any text stands between quotes, a name in quotes could be a part of it.
     if spec.tools.format != ToolFormat::CallExpression || !is_empty(&prefix) {
         return sequence(vec![prefix, own]);
     }
@@ -44,6 +45,18 @@ pub(super) fn argument(spec: &Source<'_>) -> Expr {
         sequence(vec![begin, hole(Hole::ArgumentName), value(spec, literal_kind(spec), Expr::Choice(ends.into()))])
     });
     Expr::Choice([vec![own], quoted.into()].concat())
+}
+
+/// A literal where the template writes text between quotes. `sign` is what follows the name of the argument.
+fn literal_value(spec: &Source<'_>, sign: Expr) -> Expr {
+    // Python's own quotes need no word.
+    let quote = spec.quoted_by().map_or("", |(_, quote)| quote).trim_matches(['"', '\'']);
+    sequence(vec![
+        Expr::Action(Action::Argument(ArgumentKind::Literal)),
+        sign,
+        hole(Hole::Literal(quote.to_owned().into())),
+        Expr::Action(Action::EndArgument),
+    ])
 }
 
 /// How the values of a call expression are read.
@@ -74,7 +87,7 @@ pub(super) fn after_name(spec: &Source<'_>) -> Expr {
         Expr::Choice(vec![text, other])
     } else if arguments.other_name_suffix.is_empty() {
         let own = value(spec, by_schema, inner(MarkerKey::ArgumentNameSuffix));
-        let others = [between_blanks(spec, by_schema), without_quote(spec)].into_iter().flatten();
+        let others = between_blanks(spec, by_schema).into_iter().chain(without_quote(spec));
         match [vec![own], others.collect()].concat() {
             alone if alone.len() == 1 => sequence(alone),
             choices => Expr::Choice(choices),
@@ -142,35 +155,37 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
     sequence([vec![Expr::Action(begin), suffix, prefix], read].concat())
 }
 
-/// A value without the quote that the template writes around every value: another literal.
-fn without_quote(spec: &Source<'_>) -> Option<Expr> {
-    let arguments = &spec.tools.arguments;
-    let (opener, closer) = (MarkerText::new(&arguments.name_suffix), MarkerText::new(&arguments.value_suffix));
-    let quote = ["\"", "'"].into_iter().find(|quote| opener.core.ends_with(quote) && closer.core == *quote)?;
-    let own = opener.core.strip_suffix(quote).filter(|own| !own.is_empty())?;
-    Some(sequence(vec![
-        Expr::Action(Action::Argument(ArgumentKind::Literal)),
-        Expr::Literal(tolerated(MarkerKey::ArgumentNameSuffix, own, Role::Inner)),
-        hole(Hole::Literal(String::new().into())),
-        Expr::Action(Action::EndArgument),
-    ]))
+/// Values without the quote that the template writes around every value: other literals, also after the other sign.
+fn without_quote(spec: &Source<'_>) -> Vec<Expr> {
+    let Some((sign, quote)) = spec.quoted_by() else { return Vec::new() };
+    let own = Expr::Literal(tolerated(MarkerKey::ArgumentNameSuffix, sign, Role::Inner));
+    let own = literal_value(spec, own);
+    if !spec.is_expression() {
+        return vec![own];
+    }
+    let other = if sign == "=" { ":" } else { "=" };
+    vec![own, literal_value(spec, before_literal(other, quote))]
 }
 
 /// A model may write an equals sign for the colon before a literal, or a colon for the equals sign.
 fn or_equals(spec: &Source<'_>, own: Expr) -> Expr {
-    let quote = spec.tools.arguments.quote.as_str();
     let other = match spec.tools.arguments.name_suffix.trim() {
         ":" => "=",
         "=" => ":",
         _ => return own,
     };
-    let other = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, other, Role::Inner) };
+    Expr::Choice(vec![own, before_literal(other, &spec.tools.arguments.quote)])
+}
+
+/// A sign that the template does not write, where a literal follows.
+fn before_literal(sign: &str, quote: &str) -> Expr {
+    let sign = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, sign, Role::Inner) };
     let begins = |text: &str| {
         Expr::Literal(Literal { peek: true, ..tolerated(MarkerKey::ArgumentsPunctuation, text, Role::Inner) })
     };
-    let quotes = std::iter::once(quote).filter(|quote| !quote.is_empty());
+    let quotes = std::iter::once(quote).filter(|quote| !quote.is_empty() && !BEGIN_LITERALS.contains(quote));
     let literals = quotes.chain(BEGIN_LITERALS).map(begins).collect();
-    Expr::Choice(vec![own, sequence(vec![Expr::Literal(other), Expr::Choice(literals)])])
+    sequence(vec![Expr::Literal(sign), Expr::Choice(literals)])
 }
 
 /// The end of a string whose closing quote token is missing: the end of the call, where the output or the turn ends after it.

@@ -32,13 +32,20 @@ pub(super) fn or_other_bracket(spec: &Source<'_>, key: MarkerKey, brackets: &[&s
     Expr::Choice(std::iter::once(own).chain(others).collect())
 }
 
+/// The end of a call expression after a separator: models write one after the last argument too.
+pub(super) fn ends_after_separator(spec: &Source<'_>) -> Option<Expr> {
+    let keys = [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose];
+    let key = keys.into_iter().find(|key| !spec.marker(*key).trim().is_empty()).filter(|_| spec.is_expression())?;
+    Some(Expr::Literal(Literal { peek: true, ..tolerated(key, spec.marker(key).trim(), Role::Inner) }))
+}
+
 /// Arguments with tags or as in a call expression, or in their place one object.
 pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
     let arguments = match spec.tools.format {
         ToolFormat::TagWithTagged if MarkerText::new(&spec.tools.arguments.name_prefix).core.starts_with('<') => {
             Hole::Json
         }
-        ToolFormat::CallExpression => Hole::Python,
+        _ if spec.is_expression() => Hole::Python,
         _ => return list,
     };
     Expr::Choice(vec![list, sequence(vec![recovered(opening_brace()), Expr::Hole(arguments.into())])])

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
-use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText};
+use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText, ToolFormat};
 
 /// A spec, and what lowering adds to it.
 pub(super) struct Source<'s> {
@@ -60,6 +60,32 @@ impl<'s> Source<'s> {
         headers.extend(alone);
         headers.retain(|(key, text)| own.marker(*key).trim() != text.trim());
         Self { spec: Cow::Owned(own), whole, headers }
+    }
+
+    /// Whether calls are written like `name(key="value", …)`: call expressions, and those whose template prints text between quotes
+    /// as it is. A model that writes such calls writes literals.
+    pub(super) fn is_expression(&self) -> bool {
+        let (function, arguments) = (&self.tools.function, &self.tools.arguments);
+        let brackets = (function.name_suffix.trim(), function.close.trim());
+        match self.tools.format {
+            ToolFormat::CallExpression => true,
+            ToolFormat::TagWithTagged => {
+                matches!(brackets, ("(", ")") | ("{", "}") | ("[", "]"))
+                    && arguments.name_prefix.trim().is_empty()
+                    && arguments.separator.trim() == ","
+                    && self.quoted_by().is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// The sign after the name of an argument, and the quote around its value, where the template writes any text between quotes.
+    pub(super) fn quoted_by(&self) -> Option<(&'static str, &str)> {
+        let arguments = &self.tools.arguments;
+        let opener = arguments.name_suffix.trim();
+        let quote = arguments.value_suffix.trim();
+        let sign = ["=", ":"].into_iter().find(|sign| opener.strip_prefix(*sign) == Some(quote))?;
+        (!quote.is_empty()).then_some((sign, quote))
     }
 
     /// Whether a marker is not taken apart.

@@ -113,7 +113,11 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         } else if is_empty(&separator) {
             argument.repeated()
         } else {
-            sequence(vec![argument.clone(), sequence(vec![separator, argument]).repeated()]).optional()
+            let next = match lenient::ends_after_separator(spec) {
+                Some(end) => Expr::Choice(vec![argument.clone(), end]),
+                None => argument.clone(),
+            };
+            sequence(vec![argument, sequence(vec![separator, next]).repeated()]).optional()
         };
         let list = lenient::or_object(spec, list);
         let end = || Expr::Action(Action::EndCall);

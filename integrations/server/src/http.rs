@@ -44,7 +44,7 @@ pub use config::{
     Bos, Config, GrammarUse, Limits, Secret, SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig,
     UpstreamUrlError,
 };
-pub use discover::{UpstreamFacts, UpstreamModel, UpstreamServer, UpstreamTemplate, discover};
+pub use discover::{DiscoverError, UpstreamFacts, UpstreamModel, UpstreamServer, UpstreamTemplate, discover};
 pub use log::{Log, LogLevel, LogLine};
 pub use models::{ModelNameError, Models, ServedModel};
 pub use serve::{Proxy, Reloader, SetupError};

@@ -1,7 +1,6 @@
 //! What others do while the streams run: connections that send nothing, bodies that arrive slowly, and conversations of megabytes; and
 //! how long small requests wait beside them.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::{Counts, FORMAT, Failure};
+use super::counts::{Counts, FORMAT, Failure};
 
 /// Connections that are idle, and bodies that arrive slowly.
 const IDLE: usize = 1_000;
@@ -127,17 +126,4 @@ async fn first_word(client: &reqwest::Client, url: &str, body: Value) -> Result<
         }
     }
     first.ok_or_else(|| format!("no word: {text}").into())
-}
-
-impl Counts {
-    /// Counts what came of a request.
-    pub fn note(&self, done: Result<(), Failure>) {
-        match done {
-            Ok(()) => self.0.streams.fetch_add(1, Ordering::Relaxed),
-            Err(error) => {
-                eprintln!("{error}");
-                self.0.failures.fetch_add(1, Ordering::Relaxed)
-            }
-        };
-    }
 }

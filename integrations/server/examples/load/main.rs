@@ -10,14 +10,13 @@
 //! slowly, and sixteen conversations of 3 MB again and again. It prints how long the first word of an answer takes, with and without
 //! them, and of the upstream without the proxy. It fails if a request fails, or if the proxy takes more memory than its limit.
 
+mod counts;
 mod crowd;
 #[path = "../../tests/proxy/replay.rs"]
 mod replay;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -25,10 +24,9 @@ use unjinja_dynamic::{Loader, SpecialTokens};
 use unjinja_server::http::{Config, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig};
 use unjinja_testkit::root;
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+use counts::{Counts, FORMAT, Failure};
 
-/// The format, and the pause between two tokens of a stream: 50 tokens a second.
-const FORMAT: &str = "hermes";
+/// The pause between two tokens of a stream: 50 tokens a second.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What large requests may take together, in bytes, and what the proxy may take in all.
@@ -139,16 +137,6 @@ impl Drop for Process {
     }
 }
 
-/// Answers that were complete, and failures.
-#[derive(Clone, Default)]
-struct Counts(Arc<Counted>);
-
-#[derive(Default)]
-struct Counted {
-    streams: AtomicU64,
-    failures: AtomicU64,
-}
-
 /// The middle of some times, of which the shortest comes first, and the longest one.
 fn middle(times: &[f64]) -> (f64, f64) {
     (times.get(times.len() / 2).copied().unwrap_or_default(), times.last().copied().unwrap_or_default())
@@ -203,8 +191,7 @@ async fn load(seconds: u64, streams: u64, with_crowd: bool) -> Result<(), Failur
         line.and_then(|value| value.parse::<f64>().ok()).unwrap_or_default()
     };
     let pieces = metric("unjinja_upstream_pieces_total");
-    let of = |counts: &Counts| (counts.0.streams.load(Ordering::Relaxed), counts.0.failures.load(Ordering::Relaxed));
-    let (done, failures) = of(&counts);
+    let (done, failures) = counts.told();
     println!("{streams} streams at once for {seconds} s: {done} complete, {failures} failed, {pieces} pieces");
     println!("memory of the proxy in KiB, at 10, 30, 50, 70 and 95 % of the time: {memory:?}");
     let microseconds = |seconds: f64| seconds * 1e6 / pieces.max(1.0);
@@ -213,7 +200,7 @@ async fn load(seconds: u64, streams: u64, with_crowd: bool) -> Result<(), Failur
     }
     println!("of it parser and writer: {:.2} µs a piece", microseconds(metric("unjinja_own_seconds_total")));
     if with_crowd {
-        let (done, failures) = of(&crowd_counts);
+        let (done, failures) = crowd_counts.told();
         let peak = proxy.peak().unwrap_or_default();
         println!(
             "beside them: {done} answers to slow and large requests, {failures} failed; at most {peak} KiB of memory"

@@ -80,7 +80,7 @@ async fn counted(state: &Arc<State>, body: HeldBody) -> Result<u64, Refusal> {
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, model) = (state.clone(), served.clone());
     let ((_, ask, _), _room) = aside(room, move || render(prepared, &model, adds_bos, &shared.config)).await?;
-    let counted = state.upstream.count((&ask.model, ask.any_name), &ask.prompt, ask.adds_bos).await;
+    let counted = state.upstream.count((&ask.model, ask.any_name), &ask.prompt, ask.adds_bos).await?;
     let missing = || ApiError::new(501, "the upstream does not say of how many tokens a text consists");
     Ok(counted.ok_or_else(missing)?)
 }

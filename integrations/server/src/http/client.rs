@@ -1,5 +1,6 @@
 //! The HTTP client, for the upstream and for downloads: which TLS it speaks, and when it uses the proxy of the environment.
 
+use std::error::Error;
 use std::net::IpAddr;
 
 use reqwest::{ClientBuilder, Url, redirect};
@@ -28,4 +29,13 @@ pub fn client_builder(address: &Url) -> ClientBuilder {
     let host = address.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let is_local = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
     if is_local { builder.no_proxy() } else { builder }
+}
+
+/// Why a request failed, without the address, which may be internal.
+pub(super) fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
 }

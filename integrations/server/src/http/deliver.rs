@@ -155,7 +155,7 @@ fn shutting_down() -> Trouble {
 async fn count_reasoning(state: &State, (name, any_name): &(String, bool), turn: &mut TurnReader) {
     let Some(text) = turn.uncounted_reasoning() else { return };
     let counted = state.upstream.count((name, *any_name), text, false);
-    if let Ok(Some(tokens)) = timeout(state.config.timeouts.connect, counted).await {
+    if let Ok(Ok(Some(tokens))) = timeout(state.config.timeouts.connect, counted).await {
         turn.count_reasoning(tokens);
     }
 }

@@ -1,5 +1,6 @@
 //! What an upstream says of itself: its protocol, its models with the length of their context, and the template that it has loaded.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::client::client_builder;
+use super::client::{cause, client_builder};
 use super::config::{Secret, UpstreamApi, UpstreamConfig};
 
 /// The most bytes of an answer that are read: a template is in it.
@@ -68,12 +69,50 @@ pub struct UpstreamTemplate {
     pub eos: Option<String>,
 }
 
+/// Why an upstream does not say what it is. [`Display`](fmt::Display) prints a part of a sentence, without its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DiscoverError {
+    /// There is no connection to it.
+    Unreachable {
+        /// Why not.
+        cause: String,
+    },
+    /// It has not loaded its model yet (status 503). Ask it again later.
+    Loading,
+    /// It wants a key, or another one.
+    Key {
+        /// Whether it got one.
+        sent: bool,
+    },
+    /// It does not answer a question in time.
+    Silent {
+        /// The path that was asked.
+        path: &'static str,
+    },
+}
+
+impl fmt::Display for DiscoverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { cause } => write!(f, "it cannot be reached: {cause}"),
+            Self::Loading => f.write_str("it has not loaded its model yet"),
+            Self::Key { sent: true } => f.write_str("it refuses the key"),
+            Self::Key { sent: false } => f.write_str("it wants a key"),
+            Self::Silent { path } => write!(f, "it does not answer {path}"),
+        }
+    }
+}
+
+impl std::error::Error for DiscoverError {}
+
 /// Asks an upstream what it is, and which models it has. `config.api` is not looked at. Each question may take `limit`.
 ///
 /// # Errors
-/// If the upstream does not answer, or refuses the key.
-pub async fn discover(config: &UpstreamConfig, limit: Duration) -> Result<UpstreamFacts, String> {
-    let client = client_builder(&config.url).connect_timeout(limit).build().map_err(|error| error.to_string())?;
+/// If the upstream does not answer, still loads its model, or refuses the key.
+pub async fn discover(config: &UpstreamConfig, limit: Duration) -> Result<UpstreamFacts, DiscoverError> {
+    let client = client_builder(&config.url).connect_timeout(limit).build();
+    let client = client.map_err(|error| DiscoverError::Unreachable { cause: cause(&error) })?;
     let ask = Questions { client: &client, base: config.base(), key: config.key.as_ref(), limit };
     // vLLM and others answer this with an error.
     let props = ask.get("/props").await?.filter(|props| props.get("default_generation_settings").is_some());
@@ -155,12 +194,14 @@ struct Questions<'a> {
 
 impl Questions<'_> {
     /// The answer as JSON; `None` if there is no such endpoint.
-    async fn get(&self, path: &str) -> Result<Option<Value>, String> {
+    async fn get(&self, path: &'static str) -> Result<Option<Value>, DiscoverError> {
         let request = with_key(self.client.get(format!("{}{path}", self.base)), self.key);
         let ask = async {
-            let mut response = request.send().await.map_err(|_| "it cannot be reached".to_owned())?;
+            let sent = request.send().await;
+            let mut response = sent.map_err(|error| DiscoverError::Unreachable { cause: cause(&error) })?;
             match response.status().as_u16() {
-                401 | 403 => return Err("it refuses the key; set UNJINJA_UPSTREAM_API_KEY".to_owned()),
+                401 | 403 => return Err(DiscoverError::Key { sent: self.key.is_some() }),
+                503 => return Err(DiscoverError::Loading),
                 status if status >= 400 => return Ok(None),
                 _ => {}
             }
@@ -170,7 +211,7 @@ impl Questions<'_> {
             }
             Ok(serde_json::from_slice(&body).ok())
         };
-        timeout(self.limit, ask).await.unwrap_or_else(|_| Err(format!("it does not answer {path}")))
+        timeout(self.limit, ask).await.unwrap_or(Err(DiscoverError::Silent { path }))
     }
 }
 

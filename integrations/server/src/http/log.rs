@@ -111,6 +111,8 @@ impl LogLine {
     pub fn level(&self) -> LogLevel {
         match self {
             Self::Request { status, .. } if *status >= 500 => LogLevel::Error,
+            // An agent with a wrong key tries again and again, and may show nothing.
+            Self::Request { status: 401, .. } => LogLevel::Warning,
             Self::Upstream { is_up: false, .. } | Self::Diagnostic { .. } | Self::Unchecked { .. } => LogLevel::Warning,
             Self::Request { .. } | Self::Upstream { .. } | Self::Note(_) => LogLevel::Info,
         }
@@ -163,7 +165,9 @@ impl fmt::Display for LogLine {
                 "{model}: {kind}: the text of a message spells a special token, which the model reads as one; --markers refuse \
                  refuses such requests"
             ),
-            Self::Diagnostic { model, kind } => write!(f, "{model}: {kind}"),
+            Self::Diagnostic { model, kind } => {
+                write!(f, "{model}: {kind} in an answer; docs/deviations.md says what the parser did")
+            }
             Self::Unchecked { model, keywords } => {
                 write!(f, "{model}: the grammar does not check these keywords of schemas: {}", keywords.join(", "))
             }

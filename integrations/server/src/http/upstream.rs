@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-use super::client::client_builder;
+use super::client::{cause, client_builder};
 use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig, base};
 use super::discover::{Listed, with_key};
 use super::guard::Trace;
@@ -177,12 +177,7 @@ fn unreachable_(error: &reqwest::Error) -> Trouble {
     if error.is_timeout() {
         return Trouble::new("timeout", 504, "no connection to the upstream in time; check that it runs").elsewhere();
     }
-    // Without its address, which may be internal.
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    let cause = cause.to_string();
+    let cause = cause(error);
     let next = if cause.contains("certificate") {
         "if you trust it, name the file with its authority in SSL_CERT_FILE"
     } else {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::json;
-use unjinja_server::http::{UpstreamApi, UpstreamConfig, discover};
+use unjinja_server::http::{DiscoverError, UpstreamApi, UpstreamConfig, discover};
 
 use super::replay::Replay;
 use super::setup::{CALL, Failure, Running, chat, loaded};
@@ -97,6 +97,10 @@ async fn an_upstream_is_asked_what_it_is() -> Result<(), Failure> {
     let facts = discover(&UpstreamConfig::new(&url, UpstreamApi::OpenAi)?, limit).await?;
     assert_eq!((facts.api, facts.models.len()), (UpstreamApi::OpenAi, 0));
     let error = discover(&UpstreamConfig::new("http://127.0.0.1:1", UpstreamApi::OpenAi)?, limit).await;
-    assert_eq!(error, Err("it cannot be reached".to_owned()));
+    let error = error.err().ok_or("it answers")?;
+    assert!(error.to_string().starts_with("it cannot be reached: Connection refused"), "{error}");
+    let (url, _replay) = Replay { loads: true, ..Replay::default() }.start().await?;
+    let error = discover(&UpstreamConfig::new(&url, UpstreamApi::OpenAi)?, limit).await;
+    assert_eq!(error, Err(DiscoverError::Loading));
     Ok(())
 }

@@ -95,7 +95,16 @@ async fn models(State(replay): State<Arc<Replay>>) -> Response<Body> {
     response(200, "application/json", list.to_string().into())
 }
 
+/// What a server says that has not loaded its model yet, as llama.cpp does.
+fn loading() -> Response<Body> {
+    let error = json!({"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}});
+    response(503, "application/json", error.to_string().into())
+}
+
 async fn props(State(replay): State<Arc<Replay>>) -> Response<Body> {
+    if replay.loads {
+        return loading();
+    }
     match &replay.props {
         Some(props) => response(200, "application/json", props.to_string().into()),
         None => response(404, "text/plain", "Not Found".into()),
@@ -180,8 +189,7 @@ async fn complete(
         return Ok(response(status, json, error.to_string().into()));
     }
     if replay.loads {
-        let error = json!({"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}});
-        return Ok(response(503, json, error.to_string().into()));
+        return Ok(loading());
     }
     let message = json!({"error": {"message": "no memory left", "type": "InternalServerError", "code": 500}});
     Ok(match fault.as_str() {

@@ -130,14 +130,21 @@ impl Pool {
     }
 
     /// Of how many tokens a text consists for this model; `None` if no upstream says so.
-    pub(crate) async fn count(&self, (model, any_name): (&str, bool), text: &str, adds_bos: bool) -> Option<u64> {
+    pub(crate) async fn count(
+        &self,
+        (model, any_name): (&str, bool),
+        text: &str,
+        adds_bos: bool,
+    ) -> Result<Option<u64>, Trouble> {
+        let mut last = None;
         for member in self.order(model, any_name).await {
             let name = member.upstream.name_of(model, any_name).await;
-            if let Some(count) = member.upstream.count(&name, text, adds_bos).await {
-                return Some(count);
+            match member.upstream.count(&name, text, adds_bos).await {
+                Ok(count) => return Ok(count),
+                Err(trouble) => last = Some(self.failed(&member, trouble)),
             }
         }
-        None
+        Err(last.unwrap_or_else(nobody))
     }
 
     /// Whether the upstreams put BOS before a prompt. They are of one kind, so the first one that can be reached says so for all.

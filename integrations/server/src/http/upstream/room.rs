@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::piece::Ask;
-use super::{ERROR, Upstream, beginning};
+use super::{ERROR, Trouble, Upstream, beginning, unreachable_};
 use crate::http::config::UpstreamApi;
 use crate::http::discover::{UpstreamModel, models, with_key};
 
@@ -76,7 +76,7 @@ impl Upstream {
             None if left >= ENOUGH => return left,
             _ => {}
         }
-        match self.count(name, &ask.prompt, ask.adds_bos).await {
+        match self.count(name, &ask.prompt, ask.adds_bos).await.ok().flatten() {
             // A prompt that is too long is refused by the upstream, which says so better.
             Some(count) => wanted.unwrap_or(u64::MAX).min(context.saturating_sub(count).max(1)),
             None => wanted.unwrap_or(left.max(context / 4)),
@@ -84,7 +84,10 @@ impl Upstream {
     }
 
     /// Of how many tokens a prompt consists; `None` if the upstream does not say.
-    pub(super) async fn count(&self, model: &str, prompt: &str, adds_bos: bool) -> Option<u64> {
+    ///
+    /// # Errors
+    /// If it cannot be reached.
+    pub(super) async fn count(&self, model: &str, prompt: &str, adds_bos: bool) -> Result<Option<u64>, Trouble> {
         let body = match self.config.api {
             // vLLM and SGLang read the first field, and TGI the second.
             UpstreamApi::OpenAi => {
@@ -93,10 +96,15 @@ impl Upstream {
             UpstreamApi::LlamaCpp => json!({"content": prompt, "add_special": adds_bos, "parse_special": true}),
         };
         if self.counts_nothing.load(Ordering::Relaxed) {
-            return None;
+            return Ok(None);
         }
-        let ask = async {
-            let answer = self.post("/tokenize", &body).send().await.ok()?;
+        let sent = timeout(self.timeouts.first_byte, self.post("/tokenize", &body).send()).await;
+        let answer = match sent {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(unreachable_(&error)),
+            Err(_) => return Ok(None),
+        };
+        let read = async {
             if answer.status() == StatusCode::NOT_FOUND {
                 self.counts_nothing.store(true, Ordering::Relaxed);
             }
@@ -106,8 +114,10 @@ impl Upstream {
             let said: Value = serde_json::from_slice(&beginning(answer, self.longest).await).ok()?;
             // TGI answers with the list itself.
             let list = said["tokens"].as_array().or(said.as_array());
-            said["count"].as_u64().or_else(|| list.map(|tokens| tokens.len() as u64))
+            let count = said["count"].as_u64().or_else(|| list.map(|tokens| tokens.len() as u64));
+            // A server that reads the text from another field has counted nothing.
+            count.filter(|count| *count > 0 || prompt.is_empty())
         };
-        timeout(self.timeouts.first_byte, ask).await.ok().flatten()
+        Ok(timeout(self.timeouts.first_byte, read).await.ok().flatten())
     }
 }
