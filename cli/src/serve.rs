@@ -203,6 +203,7 @@ fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Re
         } else if !is_described {
             let next = match problem {
                 DiscoverError::Key { .. } => "write it into UNJINJA_UPSTREAM_API_KEY",
+                DiscoverError::Untrusted { .. } => "if you trust it, name the file with its authority in SSL_CERT_FILE",
                 _ => "start it first, or say what it is with --upstream-api and --template",
             };
             return Err(Failure::Input(format!("{address}: {problem}; {next}")));
@@ -359,7 +360,7 @@ fn key(file: Option<&Path>, variable: &str) -> Result<Option<Secret>, Failure> {
 
 /// The models to serve: those of the command line, or the one of the upstream.
 fn models(arguments: &Arguments, asked: &[Asked], ui: Ui) -> Result<Models, Failure> {
-    let count = arguments.template.len();
+    let count = if arguments.template.is_empty() { asked.len() } else { arguments.template.len() };
     arguments.parser.for_templates(count)?;
     if arguments.upstream_model.is_some() && count != 1 {
         return Err(Failure::Input(format!("--upstream-model is about one template, but there are {count}")));
@@ -378,7 +379,8 @@ fn models(arguments: &Arguments, asked: &[Asked], ui: Ui) -> Result<Models, Fail
             TemplatePlace::Text(source) => (loaded(&loader, Input::source(source))?, "the upstream".to_owned()),
             TemplatePlace::File(file) => (load(&loader, &file)?, file),
         };
-        served.push(ready(&name, &name, model, arguments, ui)?.upstream_name_is(&name).origin_is(origin));
+        let upstream = arguments.upstream_model.as_ref().unwrap_or(&name);
+        served.push(ready(&name, &name, model, arguments, ui)?.upstream_name_is(upstream).origin_is(origin));
     }
     for template in &arguments.template {
         let (name, file) = match template.split_once('=') {
@@ -444,7 +446,11 @@ fn loaded(loader: &Loader, input: Input) -> Result<Model, Failure> {
 
 fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
     if Path::new(file).is_dir() {
-        return loaded(loader, Input::file(in_folder(file)));
+        let found = in_folder(Path::new(file)).ok_or_else(|| {
+            let problem = "this folder has no chat_template.jinja, no tokenizer_config.json, and not one GGUF file";
+            Failure::Input(format!("{file}: {problem}; name the file"))
+        });
+        return loaded(loader, Input::file(found?));
     }
     #[cfg(feature = "fetch")]
     if is_hub_id(file) {

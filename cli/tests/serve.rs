@@ -509,7 +509,11 @@ fn a_certificate_can_be_trusted() -> Result<(), Failure> {
     let upstream = Upstream::start(local()?, "Safely.", Duration::ZERO, Some(Arc::new(config)))?;
     let url = format!("https://{}", upstream.address);
 
-    let serve = Serve::start(&url, &[], &[])?;
+    let mut untold = command();
+    let output = untold.args(["--listen", "127.0.0.1:0", "--upstream", &url, "--template"]).arg(template()).output()?;
+    let said = String::from_utf8(output.stderr)?;
+    assert!(said.contains("certificate") && said.contains("SSL_CERT_FILE") && !said.contains("waiting"), "{said}");
+    let serve = Serve::start(&url, &["--upstream-api", "openai"], &[])?;
     let said = serve.waits_for("every request asks it again");
     assert!(said.contains("certificate") && said.contains("SSL_CERT_FILE"), "{said}");
     let answer = serve.answer("")?;

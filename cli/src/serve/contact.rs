@@ -60,10 +60,9 @@ pub(super) fn of_upstream(Asked { address, facts }: &Asked) -> Result<(String, T
 }
 
 /// The template in a folder with a model's files.
-pub(super) fn in_folder(folder: &str) -> String {
-    let files = ["chat_template.jinja", "tokenizer_config.json"].map(|file| Path::new(folder).join(file));
-    let found = files.into_iter().find(|file| file.exists()).or_else(|| only_gguf(Path::new(folder)));
-    found.map_or(folder.to_owned(), |file| file.display().to_string())
+pub(super) fn in_folder(folder: &Path) -> Option<PathBuf> {
+    let files = ["chat_template.jinja", "tokenizer_config.json"].map(|file| folder.join(file));
+    files.into_iter().find(|file| file.exists()).or_else(|| only_gguf(folder))
 }
 
 /// The GGUF file of a folder that has one. A model may be split into several; the first one has the template.

@@ -78,6 +78,11 @@ pub enum DiscoverError {
         /// Why not.
         cause: String,
     },
+    /// Its certificate is not trusted.
+    Untrusted {
+        /// Why not.
+        cause: String,
+    },
     /// It has not loaded its model yet (status 503). Ask it again later.
     Loading,
     /// It wants a key, or another one.
@@ -95,7 +100,7 @@ pub enum DiscoverError {
 impl fmt::Display for DiscoverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable { cause } => write!(f, "it cannot be reached: {cause}"),
+            Self::Unreachable { cause } | Self::Untrusted { cause } => write!(f, "it cannot be reached: {cause}"),
             Self::Loading => f.write_str("it has not loaded its model yet"),
             Self::Key { sent: true } => f.write_str("it refuses the key"),
             Self::Key { sent: false } => f.write_str("it wants a key"),
@@ -198,7 +203,10 @@ impl Questions<'_> {
         let request = with_key(self.client.get(format!("{}{path}", self.base)), self.key);
         let ask = async {
             let sent = request.send().await;
-            let mut response = sent.map_err(|error| DiscoverError::Unreachable { cause: cause(&error) })?;
+            let mut response = sent.map_err(|error| match cause(&error) {
+                cause if cause.contains("certificate") => DiscoverError::Untrusted { cause },
+                cause => DiscoverError::Unreachable { cause },
+            })?;
             match response.status().as_u16() {
                 401 | 403 => return Err(DiscoverError::Key { sent: self.key.is_some() }),
                 503 => return Err(DiscoverError::Loading),
