@@ -720,9 +720,9 @@ static AFTER_ARGUMENTS_QUOTE_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\"`, `\'`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, `}`; compared with the text at the current position.
 static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\""), Marker::new("'")]
+    &[Marker::new("\""), Marker::new("'"), Marker::new("}").peek()]
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
@@ -1341,7 +1341,18 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_ARGUMENTS_SEPARATOR", None)
                 .markers(
                     &AFTER_ARGUMENTS_SEPARATOR_MARKERS,
-                    const { &[TO_ARGUMENT_NAME, TO_ARGUMENT_NAME_2] },
+                    const {
+                        &[
+                            TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_2,
+                            Transition::new(
+                                    "tools.function.close",
+                                    &[],
+                                    AFTER_ARGUMENTS_QUOTE,
+                                )
+                                .recovery(),
+                        ]
+                    },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
             State::new("AFTER_PER_CALL_END_5", None)
@@ -2034,6 +2045,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_ARGUMENTS_SEPARATOR_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
+                    Found::Marker(2) => Flow::Go(AFTER_ARGUMENTS_QUOTE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }

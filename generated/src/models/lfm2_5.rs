@@ -588,9 +588,9 @@ static AFTER_ARGUMENT_VALUE_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\"`, `\'`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, `)`; compared with the text at the current position.
 static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\""), Marker::new("'")]
+    &[Marker::new("\""), Marker::new("'"), Marker::new(")").peek()]
 });
 
 /// The markers of this state: `<|tool_call_end|>`; compared with the text at the current position.
@@ -1101,7 +1101,18 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_ARGUMENTS_SEPARATOR", None)
                 .markers(
                     &AFTER_ARGUMENTS_SEPARATOR_MARKERS,
-                    const { &[TO_ARGUMENT_NAME, TO_ARGUMENT_NAME_2] },
+                    const {
+                        &[
+                            TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_2,
+                            Transition::new(
+                                    "tools.function.close",
+                                    &[],
+                                    AFTER_ARGUMENT_VALUE,
+                                )
+                                .recovery(),
+                        ]
+                    },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
             State::new("AFTER_SECTION_END_5", None)
@@ -1692,6 +1703,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_ARGUMENTS_SEPARATOR_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
+                    Found::Marker(2) => Flow::Go(AFTER_ARGUMENT_VALUE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
