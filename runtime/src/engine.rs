@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `stream`, `chat_parser`, `adapters` | one push after the other: what the application calls, for one model and for any |
+//! | `run`, `quotation` | one turn from push to push; whether a call in reasoning is a call |
 //! | `entry` | where the output begins, by what the prompt has written of the turn |
 //! | `machine`, `interpreter` | takes steps from state to state: the interface, and the table walk |
 //! | `io`, `actions`, `read_values`, `read_object`, `nested` | what a step can do: read what comes next, act on it |
@@ -42,9 +43,11 @@ mod next_name;
 mod pieces;
 #[cfg(feature = "trace")]
 pub(crate) mod place;
+mod quotation;
 mod read_object;
 mod read_values;
 mod refusal;
+mod run;
 mod search;
 mod special_tokens;
 mod speculation;

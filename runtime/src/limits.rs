@@ -10,6 +10,13 @@ pub const MAX_HELD: usize = 64 * 1024;
 /// until the closer shows that it is broken markup and not prose.
 pub const MAX_UNPARSED: usize = 256;
 
+/// How long a call in reasoning may be together with what confirms it, in bytes. Up to that it is held back; a longer one is no
+/// quotation.
+pub(crate) const MAX_QUOTED: usize = 64 * 1024;
+
+/// How much of such a call is read at a time, in bytes.
+pub(crate) const TRIAL_PIECE: usize = 256;
+
 /// How much white space there may be where only markers may follow, in bytes. More of it is taken for text.
 pub const MAX_SPACE: usize = 64;
 

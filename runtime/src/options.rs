@@ -95,6 +95,13 @@ impl Options {
         self
     }
 
+    /// The same for a run whose events nobody gets: all calls count, and nothing is held back.
+    pub(crate) fn of_trial(&self) -> Self {
+        let (extract_reasoning, parallel_tool_calls, unparsed) = (true, true, Unparsed::Separate);
+        let own = Self { extract_reasoning, parallel_tool_calls, unparsed, ..Self::default() };
+        Self { tools: self.tools.clone(), special_tokens: self.special_tokens.clone(), ..own }
+    }
+
     /// The value of the template's thinking switch.
     pub fn thinking(mut self, on: bool) -> Self {
         self.thinking = Some(on);

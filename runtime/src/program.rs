@@ -95,6 +95,12 @@ impl Program {
         self.states.get(usize::from(id.0))
     }
 
+    /// Whether a marker of its own closes the reasoning that is read in a state.
+    pub(crate) fn closes(&self, reasoning: StateId) -> bool {
+        let closer = |step: &Transition| step.does(&Action::CloseReasoning) && step.origin == Origin::Canonical;
+        self.state(reasoning).is_some_and(|state| state.transitions.iter().any(closer))
+    }
+
     /// The texts that end a turn, wherever they occur. A text that also occurs inside a turn, perhaps as a part of another
     /// marker, is left out: it would end the output there. The model's own end of a text then ends the turn.
     ///

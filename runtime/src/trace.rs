@@ -197,6 +197,9 @@ impl Machine for Watched {
     }
 
     fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
+        if io.is_trial() {
+            return self.inner.step(state, io);
+        }
         self.state.set(state);
         let before = io.place();
         self.log.borrow_mut().begin(io.at_hand());
@@ -212,6 +215,8 @@ impl Machine for Watched {
             self.stop(state, place, after.pos, Why::NotClosed);
         }
         match flow {
+            // It is read again, once it is known whether it is a call.
+            Flow::Mismatch if io.is_call_in_doubt() => {}
             // Only text of a call can fail to fit. Plain text is read in another state.
             Flow::Mismatch if io.place().held.is_some() || io.place().open => {
                 let offered = self.inner.transition(state, found).is_none();
@@ -227,6 +232,9 @@ impl Machine for Watched {
     }
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
+        if io.is_trial() {
+            return self.inner.end(state, io);
+        }
         let place = io.place();
         let ends = self.inner.end(state, io);
         let actions = self.inner.program().state(state).and_then(|state| state.end.as_ref());

@@ -7,6 +7,8 @@ use std::ops::Range;
 use super::call_builder::Written;
 use super::io::Io;
 use super::memory::Memory;
+use super::quotation::Verdict;
+use super::special_tokens::SpecialTokens;
 use super::value_readers::Reading;
 
 use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
@@ -32,7 +34,35 @@ impl Io<'_> {
     /// A call may begin with the marker that was just read, in reasoning. Returns whether it may end the reasoning.
     pub fn speculate_in_reasoning(&mut self, state: StateId) -> bool {
         self.speculate(state);
-        self.options.calls_end_reasoning && !self.options.forbids_calls()
+        let may_end = self.options.calls_end_reasoning && !self.options.forbids_calls();
+        may_end && self.memory.speculation.counts_in_reasoning()
+    }
+
+    /// Whether the text does not fit only because the call that is held back is in doubt.
+    pub(crate) fn is_call_in_doubt(&self) -> bool {
+        self.memory.speculation.is_in_doubt()
+    }
+
+    /// Where the text of the call begins that is in doubt, and the state of the reasoning before it.
+    pub(super) fn call_in_doubt(&self) -> Option<(usize, StateId)> {
+        self.memory.speculation.start().zip(self.memory.speculation.state())
+    }
+
+    /// The special tokens in the text from here on, if they are known.
+    pub(super) fn tokens_from(&self, from: usize) -> Option<SpecialTokens> {
+        let mut tokens = self.memory.cursor.search.context.tokens.as_deref().cloned()?;
+        tokens.rebase(from);
+        Some(tokens)
+    }
+
+    /// It is known what becomes of the call that was in doubt.
+    pub(super) fn settle_doubt(&mut self, verdict: Verdict) {
+        let text_to = match verdict {
+            Verdict::Counts => None,
+            Verdict::Quoted(to) => Some(to),
+        };
+        let Memory { cursor, speculation, .. } = &mut *self.memory;
+        speculation.settle_doubt(cursor, text_to);
     }
 
     /// The name that was read announces a call.
@@ -232,7 +262,9 @@ impl Io<'_> {
     }
 
     fn close_call(&mut self, complete: bool) {
-        let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, speculation, calls, refusal, emitter, .. } = &mut *self.memory;
+        speculation.last_end = emitter.place(cursor.pos);
+        speculation.first_end = speculation.first_end.or(speculation.last_end);
         calls.close(complete, refusal, emitter, self.sink);
     }
 

@@ -60,13 +60,13 @@ pub(super) struct Stretch {
     pub(super) end: usize,
 }
 
-/// The fewest characters of a marker that show that it is one.
+/// The fewest characters of a marker that show in text that it is one.
 const LEAST_OF_MARKER: usize = 4;
 
-/// The markers whose beginning this is, if it is more than that of any tag.
-fn cut_markers<'m>(rest: &'m [u8], markers: &'m Markers) -> impl Iterator<Item = &'m Marker> {
-    let characters = || rest.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).take(LEAST_OF_MARKER).count();
-    let begins_tag = matches!(rest.first(), Some(b'<' | b'[' | b']')) && characters() == LEAST_OF_MARKER;
+/// The markers whose beginning this is, with at least so many characters of a tag.
+fn cut_markers<'m>(rest: &'m [u8], markers: &'m Markers, least: usize) -> impl Iterator<Item = &'m Marker> {
+    let characters = || rest.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).take(least).count();
+    let begins_tag = matches!(rest.first(), Some(b'<' | b'[' | b']')) && characters() == least;
     let is_cut = move |marker: &&Marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest);
     markers.list().iter().filter(move |_| begins_tag).filter(is_cut)
 }
@@ -147,7 +147,7 @@ impl Cursor {
         let cut = |at: &usize| {
             let (rest, context) = (&bytes[*at..], &self.search.context);
             let fits = |marker: &&Marker| context.fits(marker, bytes, *at) && context.has_tokens(rest, *at);
-            cut_markers(rest, markers).filter(fits).map(|marker| &*marker.before).collect::<Vec<_>>()
+            cut_markers(rest, markers, LEAST_OF_MARKER).filter(fits).map(|marker| &*marker.before).collect::<Vec<_>>()
         };
         let tails = (start..bytes.len()).filter(|at| matches!(bytes[*at], b'<' | b'[' | b']'));
         let Some((at, layouts)) = tails.map(|at| (at, cut(&at))).find(|(_, layouts)| !layouts.is_empty()) else {
@@ -158,16 +158,17 @@ impl Cursor {
     }
 
     /// Whether this is the beginning of a marker, whatever that begins with. A name comes before it, so it is no prose.
-    fn is_cut(&self, rest: &[u8], markers: &Markers) -> bool {
+    pub(super) fn is_cut(&self, rest: &[u8], markers: &Markers) -> bool {
         let rest = rest.trim_ascii();
         markers.list().iter().any(|marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest))
     }
 
-    /// Whether the output ends here with the beginning of one of `markers`, which must come next, and white space before it.
+    /// Whether the output ends here with the beginning of one of `markers`, which must come next, and white space before it. A
+    /// marker comes before it, so one byte is enough.
     pub(super) fn ends_in_marker(&self, bytes: &[u8], markers: &Markers) -> bool {
         let rest = bytes[self.pos..].trim_ascii_start();
         let at = bytes.len() - rest.len();
-        cut_markers(rest, markers).next().is_some() && self.search.context.has_tokens(rest, at)
+        cut_markers(rest, markers, 1).next().is_some() && self.search.context.has_tokens(rest, at)
     }
 
     /// Finds out up to where no text comes before a marker, but white space.

@@ -103,7 +103,20 @@ impl<'a> Io<'a> {
         if found == Found::Other && self.input.last && self.memory.cursor.ends_in_marker(self.input.bytes, markers) {
             return self.end_in_marker();
         }
+        if found == Found::Other && self.input.last {
+            self.end_in_space();
+        }
         found
+    }
+
+    /// Only white space is left in a call that is open: it comes before a closer that the end of the output cuts off.
+    #[cold]
+    fn end_in_space(&mut self) {
+        let Memory { cursor, calls, .. } = &mut *self.memory;
+        let rest = self.input.bytes.get(cursor.pos..).unwrap_or_default();
+        if calls.open.is_some() && rest.trim_ascii().is_empty() {
+            cursor.go_back(self.input.bytes.len(), self.input.bytes.len());
+        }
     }
 
     /// The output ends with the beginning of a marker, where only markers may come. It is broken markup, unless it is held back
@@ -269,10 +282,19 @@ impl<'a> Io<'a> {
     fn is_cut_call(&self, program: &Program, state: StateId) -> bool {
         let Memory { cursor, speculation, emitter, .. } = &*self.memory;
         let begins_line = matches!(emitter.last, b'\n' | 0);
-        let is_name = program.state(state).is_some_and(|state| state.hole == Some(Hole::Name));
+        let name = program.state(state).filter(|state| state.hole == Some(Hole::Name));
         let word = self.input.bytes[cursor.pos..].trim_ascii();
-        let may_be_words = is_name && !self.options.tools.iter().any(|tool| tool.name.as_bytes().starts_with(word));
-        program.unparsed.is_some() && speculation.is_cut_call(self.input.bytes, begins_line, may_be_words)
+        let begins = |name: &str, markers| match word.strip_prefix(name.as_bytes()) {
+            // The end may cut off the marker after the name, too.
+            Some(rest) => cursor.is_cut(rest, markers),
+            None => name.as_bytes().starts_with(word),
+        };
+        let may_be_words =
+            name.is_some_and(|state| !self.options.tools.iter().any(|tool| begins(&tool.name, &state.markers)));
+        let start = speculation.start().and_then(|start| emitter.place(start));
+        program.unparsed.is_some()
+            && (speculation.is_cut_call(self.input.bytes, begins_line, may_be_words)
+                || speculation.is_next_call(self.input.bytes, start))
     }
 
     /// The output ends where a call was about to begin. If a special token opened it, that is no prose. Returns whether text

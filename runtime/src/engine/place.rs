@@ -42,6 +42,11 @@ impl Io<'_> {
         }
     }
 
+    /// Whether a call in reasoning is tried, and nothing of it is part of the message.
+    pub fn is_trial(&self) -> bool {
+        self.memory.speculation.trusts_calls()
+    }
+
     /// The buffered text.
     pub fn at_hand(&self) -> &[u8] {
         self.input.bytes

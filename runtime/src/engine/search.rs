@@ -447,9 +447,6 @@ impl Probe {
     }
 }
 
-/// The fewest bytes of a core, cut off by the end of the text, that confirm a marker.
-const LEAST_OF_CORE: usize = 2;
-
 impl Confirming {
     fn new(marker: usize, cores: usize) -> Self {
         Self { marker, space: 0, read: 0, alive: all(cores), refused: false, name: NameProbe::default() }
@@ -460,12 +457,8 @@ impl Confirming {
     fn follows(&mut self, after: &[u8], wanted: &Wanted<'_>, exact: bool, last: bool, work: &mut Work) -> Option<bool> {
         while !self.refused {
             let Some(&byte) = after.get(self.space + self.read) else {
-                return match (last, self.read) {
-                    (true, 0) => Some(true),
-                    // The end cuts off one of the cores, if it left enough of it.
-                    (true, read) => Some(read >= LEAST_OF_CORE),
-                    (false, _) => None,
-                };
+                // Where the text is over, it may cut off one of the cores, even before the first byte of it.
+                return last.then_some(true);
             };
             work.add(1);
             if self.read == 0 && byte.is_ascii_whitespace() && !exact {
@@ -582,7 +575,8 @@ mod tests {
         assert_eq!(find(b"x</p>\n</", false), Candidate::Partial { at: 1 });
         assert_eq!(find(b"x</p>\n</f>", false), Candidate::Full { index: 0, at: 1 });
         assert_eq!(find(b"x</p>\n", true), Candidate::Full { index: 0, at: 1 });
-        assert_eq!(find(b"x</p>\n<", true), Candidate::None);
+        assert_eq!(find(b"x</p>\n<", true), Candidate::Full { index: 0, at: 1 });
+        assert_eq!(find(b"x</p>\n>", true), Candidate::None);
         let spaces = |count: usize| [b"</p>".as_slice(), &b" ".repeat(count)].concat();
         assert_eq!(find(&spaces(CONFIRM_SPACE), true), Candidate::Full { index: 0, at: 0 });
         assert_eq!(find(&spaces(CONFIRM_SPACE + 1), true), Candidate::None);

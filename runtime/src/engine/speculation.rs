@@ -15,6 +15,26 @@ pub(crate) struct Speculation {
     pub(super) expected: String,
     /// Text before it was read twice already.
     retried: usize,
+    /// What is known of calls in reasoning.
+    doubt: Doubt,
+    /// Where the first call ended, in the whole output.
+    pub(super) first_end: Option<usize>,
+    /// Where the last call ended, likewise.
+    pub(super) last_end: Option<usize>,
+}
+
+/// Whether calls in reasoning count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Doubt {
+    /// Each of them is in doubt.
+    #[default]
+    Any,
+    /// The one that is held back is in doubt.
+    This,
+    /// The one whose marker is at this offset counts.
+    NotAt(usize),
+    /// All count.
+    Never,
 }
 
 /// Text that looks like a call and is not one yet.
@@ -62,9 +82,51 @@ impl Speculation {
         held.opener(text).starts_with(b"<") && held.broken.is_none() && (opens_line || goes_on)
     }
 
+    /// Whether the text that is held back is more than the marker between two calls. It begins at `start` in the whole output.
+    pub(super) fn is_next_call(&self, text: &[u8], start: Option<usize>) -> bool {
+        let is_marked = self.held.is_some_and(|held| held.marker < held.opened && held.broken.is_none());
+        is_marked && start.is_some() && start == self.last_end && !self.ends_in_opener(text)
+    }
+
     /// Whether the text that is held back is a marker with nothing but white space after it.
     pub(super) fn ends_in_opener(&self, text: &[u8]) -> bool {
         self.held.is_some_and(|held| held.marker < held.opened && text[held.opened..].trim_ascii().is_empty())
+    }
+
+    /// A call is held back that opens in reasoning. Returns whether it counts; if not, it is in doubt.
+    pub(super) fn counts_in_reasoning(&mut self) -> bool {
+        let counts = match (self.doubt, self.held) {
+            (Doubt::Never, _) => true,
+            (Doubt::NotAt(at), Some(held)) => at == held.marker,
+            _ => false,
+        };
+        if !counts {
+            self.doubt = Doubt::This;
+        }
+        counts
+    }
+
+    /// All calls in reasoning count.
+    pub(super) fn trust_calls(&mut self) {
+        self.doubt = Doubt::Never;
+    }
+
+    /// Whether all calls in reasoning count.
+    #[cfg(feature = "trace")]
+    pub(super) fn trusts_calls(&self) -> bool {
+        self.doubt == Doubt::Never
+    }
+
+    /// Whether the call that is held back is in doubt.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.doubt == Doubt::This
+    }
+
+    /// The call that was in doubt is read again, as a call, or as text up to `text_to`.
+    pub(super) fn settle_doubt(&mut self, cursor: &mut Cursor, text_to: Option<usize>) {
+        let Some(held) = self.held.take() else { return };
+        self.doubt = if text_to.is_some() { Doubt::Any } else { Doubt::NotAt(held.marker) };
+        cursor.go_back(held.text, text_to.map_or(held.marker, |to| held.text + to));
     }
 
     /// Whether text is held back.
@@ -85,6 +147,9 @@ impl Speculation {
     /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.retried = self.retried.saturating_sub(count);
+        if let Doubt::NotAt(at) = self.doubt {
+            self.doubt = at.checked_sub(count).map_or(Doubt::Any, Doubt::NotAt);
+        }
         if let Some(held) = &mut self.held {
             held.text -= count;
             held.marker -= count;

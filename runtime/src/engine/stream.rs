@@ -5,17 +5,15 @@
 
 use std::fmt;
 
-use super::entry::enter;
 use super::fast_path::Target;
-use super::input::{Chunk, Input, Token};
-use super::io::Io;
-use super::machine::{Flow, Machine};
+use super::input::{Chunk, Token};
+use super::machine::Machine;
 use super::memory::Memory;
-use super::special_tokens::SpecialTokens;
+use super::run::Run;
 use super::token_counts::TokenCounts;
 use crate::message::{BorrowedMessage, Channel, Event, Message};
-use crate::options::{Hold, Options};
-use crate::program::{Hole, StateId};
+use crate::options::Options;
+use crate::program::Hole;
 
 /// A parser in the middle of a turn.
 ///
@@ -62,14 +60,6 @@ struct Core {
     /// Text that is not settled yet. Offsets in the memory count from its start.
     carry: Vec<u8>,
     finished: bool,
-}
-
-/// The state of a machine in the middle of a turn.
-struct Run {
-    memory: Memory,
-    state: StateId,
-    /// What of a call waits for its end, where a cut call is not kept as it is.
-    held: Option<Box<dyn Hold>>,
 }
 
 impl<M: Machine> fmt::Debug for Stream<M> {
@@ -296,105 +286,6 @@ impl Core {
         self.run = Run::begin(machine, &self.options, &mut self.carry);
         self.finished = false;
         rest
-    }
-}
-
-impl Run {
-    /// The state in which the model's output begins. The part of the turn that the prompt already wrote is appended to
-    /// `written`; it has to be read first.
-    fn begin(machine: &dyn Machine, options: &Options, written: &mut Vec<u8>) -> Self {
-        let program = machine.program();
-        let mut run =
-            Self { memory: Memory::new(options), state: program.start, held: options.hold.map(|make| make()) };
-        let (entry, rest) = enter(program, options);
-        let mut read = "";
-        if let Some(entry) = entry {
-            if entry.channel == Channel::Reasoning && !options.extract_reasoning {
-                let opener = entry.text.strip_prefix(&*program.info.assistant_start).unwrap_or(&entry.text);
-                run.memory.emitter.keep_opener(opener.as_bytes());
-            }
-            (run.state, read) = (entry.state, &entry.read);
-        }
-        written.reserve(read.len() + rest.len() + options.continue_from.len());
-        for text in [read, rest, &options.continue_from] {
-            written.extend_from_slice(text.as_bytes());
-        }
-        run.memory.emitter.base = -(written.len() as i64);
-        run.memory.emitter.begun = read.len();
-        if let Some(texts) = &options.special_tokens {
-            let mut tokens = SpecialTokens::new(texts);
-            // The prompt is trusted.
-            tokens.add(0, written.len());
-            run.memory.cursor.search.context.tokens = Some(Box::new(tokens));
-        }
-        run
-    }
-
-    /// Runs the machine over the buffered text. Returns how many bytes are settled.
-    fn go(
-        &mut self,
-        machine: &dyn Machine,
-        options: &Options,
-        text: Chunk<'_>,
-        last: bool,
-        sink: &mut dyn FnMut(Event<'_>),
-    ) -> usize {
-        let Some(mut held) = self.held.take() else { return self.advance(machine, options, text, last, sink) };
-        let settled = self.advance(machine, options, text, last, &mut |event| held.pass(event, sink));
-        self.held = Some(held);
-        settled
-    }
-
-    fn advance(
-        &mut self,
-        machine: &dyn Machine,
-        options: &Options,
-        text: Chunk<'_>,
-        last: bool,
-        sink: &mut dyn FnMut(Event<'_>),
-    ) -> usize {
-        self.memory.fast_path.clear();
-        let mut io = Io::new(&mut self.memory, options, Input::new(text, last), sink);
-        let mut state = self.state;
-        loop {
-            match machine.step(state, &mut io) {
-                Flow::Go(next) => state = next,
-                // Only white space follows the tag that opens a call.
-                Flow::Mismatch if last && io.end_in_opener(machine.program(), state) => {
-                    state = machine.program().content
-                }
-                Flow::Mismatch => match io.give_up(machine.program(), state) {
-                    Some(next) => state = next,
-                    None => state = io.break_off_call(machine.program()),
-                },
-                Flow::Wait if !last => break,
-                Flow::Wait => {
-                    if io.break_off(machine.program(), state) {
-                        state = machine.program().content;
-                    }
-                    if let Some(next) = io.give_up(machine.program(), state) {
-                        state = next;
-                        continue;
-                    }
-                    machine.end(state, &mut io);
-                    io.settle();
-                    io.note_request(machine.program());
-                    break;
-                }
-            }
-        }
-        io.flush();
-        io.flush_refused();
-        self.state = state;
-        let settled = self.memory.settled();
-        if !last {
-            self.memory.rebase(settled);
-            // The fast path for pieces does not move the places of special tokens.
-            if self.memory.cursor.search.context.tokens.as_ref().is_some_and(|tokens| !tokens.is_empty()) {
-                self.memory.fast_path.clear();
-            }
-        }
-        settled
     }
 }
 

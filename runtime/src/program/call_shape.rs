@@ -62,6 +62,12 @@ impl CallShape {
             Role::Arguments
         } else if nested && !self.args_field.is_empty() && usual() {
             Role::UsualArguments
+        } else if depth == 1
+            && self.function_field.is_empty()
+            && is("function")
+            && !self.keys.iter().any(|known| is(known))
+        {
+            Role::UsualFunction
         } else if self.id_field.is_empty() && !self.keys.iter().any(|known| is(known)) && is("id") {
             Role::Id
         } else {
@@ -90,6 +96,8 @@ pub(crate) enum Role {
     UsualArguments,
     Id,
     Function,
+    /// An object with the name and the arguments under its usual key, if the value is an object.
+    UsualFunction,
     #[default]
     Other,
 }

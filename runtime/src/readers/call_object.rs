@@ -322,15 +322,16 @@ impl CallObject {
                 }
                 Step::Taken(1)
             }
-            At::Value if self.role == Role::Function && byte == b'{' => {
+            At::Value if byte == b'{' && (self.role == Role::Function || self.opens_function()) => {
                 self.has_function = true;
                 self.depth = 2;
                 self.go(At::Key)
             }
             At::Value if self.role == Role::Function || (self.role == Role::Name && !quote) => Step::Bad,
             At::Value if self.short_only && matches!(byte, b'{' | b'[') => Step::Bad,
-            At::Value if self.role == Role::UsualArguments => {
-                self.role = if byte == b'{' { Role::Arguments } else { Role::Other };
+            At::Value if matches!(self.role, Role::UsualArguments | Role::UsualFunction) => {
+                let is_arguments = self.role == Role::UsualArguments && byte == b'{';
+                self.role = if is_arguments { Role::Arguments } else { Role::Other };
                 self.unknown.in_member = self.role == Role::Other;
                 self.unknown.append(b"");
                 self.again(At::Value)
@@ -377,6 +378,11 @@ impl CallObject {
         self.too_long = false;
         self.unescaper = Unescaper::new();
         self.id_quoted = None;
+    }
+
+    /// Whether an object under the usual key of the nested object is that object: nothing was read of a call yet.
+    fn opens_function(&self) -> bool {
+        self.role == Role::UsualFunction && !self.named && !self.has_arguments
     }
 
     fn value<S: Syntax>(&mut self) -> Step {
@@ -452,7 +458,7 @@ impl CallObject {
     fn end_key(&mut self, shape: &CallShape, count: usize) -> Step {
         let key = self.text.as_bytes();
         let role = if self.too_long { Role::Other } else { shape.role(key, self.depth) };
-        let is_known = shape.is_known(key, self.depth);
+        let is_known = shape.is_known(key, self.depth) && role != Role::UsualFunction;
         self.short_only = shape.strict && !self.named && !is_known;
         let unknown = role == Role::Other && !is_known && !shape.is_syntax(key);
         if unknown && !self.too_long {
@@ -464,7 +470,7 @@ impl CallObject {
         let again = match role {
             Role::Name | Role::NameAsKey => self.named,
             Role::Arguments | Role::UsualArguments => self.has_arguments,
-            Role::Function => self.has_function,
+            Role::Function | Role::UsualFunction => self.has_function,
             Role::Id => self.has_id,
             Role::Other => false,
         };

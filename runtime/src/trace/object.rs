@@ -119,8 +119,8 @@ fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, 
     let Some(level) = levels.last_mut().filter(|level| level.in_value) else { return };
     level.in_value = false;
     let Some(key_range) = level.key.take() else { return };
-    let is = |range: &Range<usize>, key: &str| !key.is_empty() && text.get(range.clone()) == Some(key.as_bytes());
-    let in_function = depth == 2 && parent.is_some_and(|parent| is(&parent, &shape.function_field));
+    let is_function = |key: &[u8]| matches!(shape.role(key, 1), Role::Function | Role::UsualFunction);
+    let in_function = depth == 2 && parent.and_then(|parent| text.get(parent)).is_some_and(is_function);
     if depth != 1 && !in_function {
         return;
     }
@@ -142,6 +142,8 @@ fn close_value(text: &[u8], at: usize, levels: &mut [Level], shape: &CallShape, 
         Role::UsualArguments if is_object => Some(Taken::Arguments),
         Role::Id => Some(Taken::CallId),
         Role::Function => None,
+        Role::UsualFunction if is_object => None,
+        Role::UsualFunction => Some(Taken::Unparsed),
         Role::UsualArguments => Some(Taken::Unparsed),
         Role::Other => (!shape.is_known(key, depth as u8) && !shape.is_syntax(key)).then_some(Taken::Unparsed),
     };
