@@ -307,6 +307,8 @@ impl Builder {
             let mut names = Vec::new();
             let confirm = if matches!(literal.role, Role::TurnEnd | Role::Unclosed) {
                 Confirm::End(self.tails_after(to).into_iter().map(Cow::Owned).collect())
+            } else if !literal.followed_by.is_empty() {
+                Confirm::Next(literal.followed_by.into_iter().map(Cow::Owned).collect())
             } else if literal.named_next {
                 let next = self.next_after(to, &literal);
                 names = next.1;

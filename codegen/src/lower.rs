@@ -97,7 +97,9 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         parts.push(sequence(vec![calls, leftovers(spec), Expr::Action(Action::EndCalls)]));
     }
     parts.extend(stray::markers(spec));
+    parts.extend(stray::repeated_closer(spec));
     parts.push(fence::code(spec));
+    parts.extend(fence::quotes(spec));
     if has_calls {
         parts.push(stray::broken_call(spec));
     }

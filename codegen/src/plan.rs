@@ -65,6 +65,8 @@ pub struct Literal {
     pub role: Role,
     /// Whether it counts only if something follows that may come after it.
     pub confirm: bool,
+    /// The texts of which one must follow it; none if it counts anyway.
+    pub followed_by: Vec<String>,
     /// Whether names confirm it too: of an argument or a function, with the markers around it.
     pub named_next: bool,
     /// Whether it is recognised but not consumed; what follows reads it again.

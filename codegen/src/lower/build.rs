@@ -182,6 +182,7 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
         after: text.after.to_owned(),
         role,
         confirm: false,
+        followed_by: Vec::new(),
         named_next: false,
         peek: false,
         line: false,

@@ -100,8 +100,12 @@ pub(super) fn or_objects(spec: &Source<'_>, opener: Expr, rest: Expr, call_end: 
     };
     let after = |literal: Literal, rest: Expr| {
         let objects = objects(spec, call_end.clone());
-        let calls = Expr::Choice(vec![rest, objects]);
-        // A token without its words, twice, may be the one with them.
+        let whole = MarkerText::new(spec.marker(literal.key));
+        // A token without its words may come before the marker with them.
+        let with_words = Literal { after: whole.after.to_owned(), ..tolerated(literal.key, whole.core, Role::Inner) };
+        let with_words = (literal.origin == Origin::Recovery && whole.core.starts_with(&literal.core))
+            .then(|| sequence(vec![Expr::Literal(with_words), rest.clone()]));
+        let calls = Expr::Choice([rest, objects].into_iter().chain(with_words).collect());
         let calls = if literal.origin == Origin::Canonical { again(&literal, calls) } else { calls };
         sequence(vec![Expr::Literal(literal), calls])
     };
@@ -131,6 +135,17 @@ pub(super) fn again(opener: &Literal, call: Expr) -> Expr {
     let abandoned = Expr::Sequence(vec![Expr::Literal(third), Expr::Action(Action::Unparsed)]);
     let after = Expr::Choice(vec![call.clone(), abandoned]);
     Expr::Choice(vec![call, sequence(vec![Expr::Literal(second), after])])
+}
+
+/// A call after its opener, which a model may write twice if it is one tag.
+pub(super) fn or_again(opener: Expr, call: Expr) -> Expr {
+    match sequence(vec![opener]) {
+        Expr::Literal(literal) if tags(&literal.core) == [literal.core.as_str()] => {
+            let call = again(&literal, call);
+            sequence(vec![Expr::Literal(literal), call])
+        }
+        other => sequence(vec![other, call]),
+    }
 }
 
 /// Calls as JSON objects in a format that writes them otherwise.

@@ -45,7 +45,9 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     if tools.tools_array_wrapped && !bare {
         let more = sequence(vec![speculate(), symbol(",", Role::Inner), start.clone(), body.clone()]).repeated();
         let open = symbol("[", Role::Inner).optional();
-        return sequence(vec![speculate(), section, open, start, body, more, closing(), section_end.optional()]);
+        let call = sequence(vec![open, start, body, more, closing(), section_end.optional()]);
+        let call = stray::or_ended(spec, &section, call);
+        return sequence(vec![speculate(), lenient::or_again(section, call)]);
     }
     if bare {
         // One call, several calls one after the other, or a list. Only the objects themselves announce a call.

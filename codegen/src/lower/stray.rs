@@ -1,7 +1,7 @@
 //! Broken markup: markers that close nothing where they are, calls that break off, text where only markers may come. Models
 //! write it; no template does.
 
-use unjinja_runtime::abi_3::{Action, Channel, Hole, is_special_token};
+use unjinja_runtime::abi_3::{Action, Channel, Hole, InText, is_special_token};
 use unjinja_spec::{CallIdPosition, MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, is_tag, marker, parts, sequence, tolerated};
@@ -49,9 +49,10 @@ pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
     let broken = |(tag, action)| Expr::Sequence(vec![Expr::Literal(tag), Expr::Action(action)]);
     let strays = strays.chain(others).filter(|(tag, _)| !is_end(tag)).map(broken);
     let rest = PlanHole::text(Channel::Unparsed, Vec::new(), Openers::Any);
-    let end = Expr::Choice(ends.iter().cloned().map(Expr::Literal).collect());
-    let end = sequence(vec![end, Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
-    strays.chain((!ends.is_empty()).then_some(end)).collect()
+    let ends: Vec<Expr> = ends.iter().cloned().chain(turn_end::before_user(spec)).map(Expr::Literal).collect();
+    let has_ends = !ends.is_empty();
+    let end = sequence(vec![Expr::Choice(ends), Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
+    strays.chain(has_ends.then_some(end)).collect()
 }
 
 /// The tokens that the template writes elsewhere, and that are in none of the markers.
@@ -217,6 +218,37 @@ pub(super) fn repeated_opener(spec: &Source<'_>) -> Expr {
         }
     }
     if again.is_empty() { Expr::empty() } else { Expr::Choice(again).repeated() }
+}
+
+/// The closer of reasoning, which a model may write again before it writes anything else: at the end of a line, or before a call or
+/// the closer itself.
+pub(super) fn repeated_closer(spec: &Source<'_>) -> Vec<Expr> {
+    let text = MarkerText::new(&spec.reasoning.end);
+    let again = Literal {
+        before: text.before.to_owned(),
+        in_text: InText::Text,
+        ..tolerated(MarkerKey::ReasoningEnd, text.core, Role::Stray)
+    };
+    if text.tags() != [text.core] || is_special(&again) || spec.reasoning.start.trim() == text.core {
+        return Vec::new();
+    }
+    let rest = text.after.strip_prefix('\n').unwrap_or_default();
+    let line = Literal { core: [text.core, "\n"].concat(), after: rest.to_owned(), ..again.clone() };
+    let mut next = vec![text.core.to_owned()];
+    next.extend(openers(spec).into_iter().map(|opener| opener.core));
+    let before = Literal { followed_by: next, ..again };
+    [line, before].map(Expr::Literal).into()
+}
+
+/// What follows the special token that opens all calls: a call, or the end of the turn, which abandons them.
+pub(super) fn or_ended(spec: &Source<'_>, opener: &Expr, call: Expr) -> Expr {
+    let is_token = matches!(sequence(vec![opener.clone()]), Expr::Literal(literal) if is_special(&literal));
+    let ended = |end: Literal| {
+        let end = Literal { peek: true, role: Role::Inner, ..end };
+        Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)])
+    };
+    let ends = turn_end::before_more(spec).into_iter().filter(|_| is_token).map(ended);
+    Expr::Choice(std::iter::once(call).chain(ends).collect())
 }
 
 /// Whether a marker is a name in brackets that are not a tag's, such as `◁think▷`.

@@ -186,8 +186,11 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         (opened(section, section_is_optional, call.clone()), call)
     } else {
         let call = opened(start, start_is_optional, call);
-        let section = if section_is_optional { section.optional() } else { section };
-        (sequence(vec![section, call.clone()]), call)
+        let rest = stray::or_ended(spec, &section, call.clone());
+        let opened = sequence(vec![section.clone(), rest]);
+        let first =
+            if section_is_optional && !is_empty(&section) { Expr::Choice(vec![opened, call.clone()]) } else { opened };
+        (first, call)
     };
     let first = match alone {
         // Without an opener before it, only an offered name makes a call, if any was offered.

@@ -2,7 +2,7 @@
 //! name in another way.
 
 use unjinja_runtime::abi_3::is_special_token;
-use unjinja_spec::{MarkerKey, MarkerText};
+use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
 use super::source::Source;
 
@@ -14,13 +14,15 @@ pub(super) fn others(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<Strin
             [without_words(spec, key, text), attributes(text, spec.marker(MarkerKey::FunctionNameSuffix))].concat()
         }
         MarkerKey::ArgumentNamePrefix => attributes(text, spec.marker(MarkerKey::ArgumentNameSuffix)),
-        MarkerKey::FunctionNameSuffix => ends_of_tag(spec.marker(MarkerKey::FunctionNamePrefix), text),
+        MarkerKey::FunctionNameSuffix => {
+            [ends_of_tag(spec.marker(MarkerKey::FunctionNamePrefix), text), doubled(spec, text)].concat()
+        }
         MarkerKey::ArgumentNameSuffix => ends_of_tag(spec.marker(MarkerKey::ArgumentNamePrefix), text),
         _ => Vec::new(),
     };
     let bars = if OF_CALLS.contains(&key) { doubled_bars(MarkerText::new(text).core) } else { Vec::new() };
-    let second =
-        if matches!(key, MarkerKey::CallStart | MarkerKey::SectionStart) { second_bar(spec, text) } else { None };
+    let opens = matches!(key, MarkerKey::CallStart | MarkerKey::SectionStart | MarkerKey::ReasoningStart);
+    let second = opens.then(|| second_bar(spec, text)).flatten();
     [own, bars, second.into_iter().collect()].concat()
 }
 
@@ -99,7 +101,16 @@ pub(super) fn self_closing(spec: &Source<'_>) -> &'static [&'static str] {
     if is_tag { &["/>", "\"/>"] } else { &[] }
 }
 
-/// A marker that is a special token and words may lack the words, if no other marker has that token: then it opens the same. The
+/// The token between a function's name and its arguments, twice: a brace is what comes after it.
+fn doubled(spec: &Source<'_>, text: &str) -> Vec<String> {
+    let core = MarkerText::new(text).core;
+    let is_token =
+        spec.tools.format == ToolFormat::TagWithJson && is_special_token(core.as_bytes()) && tags(core) == [core];
+    is_token.then(|| [core, core].concat()).into_iter().collect()
+}
+
+/// A marker that is a special token and words may lack the words, or have them twice, if no other marker has that token: then it opens
+/// the same. The
 /// white space after the words is what ends them in a header.
 fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
     let Some(piece) = MarkerText::pieces(text).into_iter().next() else { return Vec::new() };
@@ -118,5 +129,6 @@ fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
         return ends_header.then(|| [token, "\n"].concat()).into_iter().collect();
     }
     let shorter = [[token, mark].concat(), token.to_owned()];
-    shorter.into_iter().filter(|core| core != piece.core).collect()
+    let twice = (!mark.is_empty()).then(|| [piece.core, words].concat());
+    shorter.into_iter().filter(|core| core != piece.core).chain(twice).collect()
 }
