@@ -50,20 +50,33 @@ const AFTER_SECTION_START_2: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(7);
 
+/// Only markers may come here.
+const AFTER_TURN_END_6: StateId = StateId(8);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(9);
+
 /// A call, as one object.
-const CALL: StateId = StateId(8);
+const CALL: StateId = StateId(10);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(9);
+const CALL_2: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(10);
+const AFTER_CALL: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(11);
-
-/// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(12);
+const AFTER_TOOLS_3: StateId = StateId(13);
+const MARKER_S: Marker = Marker::new("</s>")
+    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
+const MARKER_EOS: Marker = Marker::new("<eos>")
+    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
+const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
+    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
+const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
+    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
+const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
+    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -83,51 +96,25 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_TURN_END_6: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_TURN_END_6,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls] },
-        AFTER_TURN_END,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_3: Transition = Transition::new(
-    "tools.section_end",
-    const { &[Action::EndCall] },
-    AFTER_SECTION_END_3,
-);
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
-    AFTER_SECTION_START_2,
-);
-const TO_AFTER_CALL: Transition = Transition::new(
-    "",
-    const { &[Action::EndCall] },
-    AFTER_CALL,
-);
-const TO_AFTER_TURN_END_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_SECTION_END_3,
-);
-const TO_UNPARSED_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
@@ -137,8 +124,40 @@ const TO_CONTENT_B: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_AFTER_TURN_END_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_6_B: Transition = Transition::new(
+    "tools.section_end",
+    const { &[Action::EndCall] },
+    AFTER_TURN_END_6,
+);
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_CALL: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall] },
+    AFTER_CALL,
+);
+const TO_AFTER_TURN_END_6_C: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_TURN_END_6,
+);
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -149,11 +168,16 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant_start|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -172,6 +196,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|user_end|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -181,7 +210,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tools_prefix|>").peek(), Marker::new("<|tools_suffix|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -192,13 +221,25 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("["),
+        Marker::new("<|assistant_end|><|user_start|>").peek(),
+        Marker::new("<|user_start|>").peek(),
+        Marker::new("<|tools_prefix|>"),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
@@ -206,7 +247,39 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
+static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|tools_suffix|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("<|tools_prefix|>"),
+    ]
+});
+
+/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<|assistant_end|><|user_start|>").peek(),
+        Marker::new("<|user_start|>").peek(),
+        Marker::new("<|tools_prefix|>").peek(),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -217,11 +290,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -232,11 +310,16 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -249,26 +332,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
-static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|tools_suffix|>"),
-        Marker::new("<|assistant_end|><|user_start|>"),
-        Marker::new("<|user_start|>"),
-        Marker::new("<|tools_prefix|>"),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -279,6 +352,11 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -357,6 +435,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -393,6 +476,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -438,6 +526,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -452,6 +545,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            Transition::new(
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -469,6 +570,51 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TURN_END_6", None)
+                .markers(
+                    &AFTER_TURN_END_6_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            Transition::new("tools.section_end", &[], AFTER_TURN_END_6)
+                                .recovery(),
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            Transition::new(
+                                    "tools.section_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TURN_END_6,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -477,15 +623,20 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_6_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -498,15 +649,20 @@ pub static PROGRAM: Program = Program {
                     &CALL_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_6_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -516,45 +672,26 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS_3),
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_SECTION_END_3", None)
-                .markers(
-                    &AFTER_SECTION_END_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_TURN_END_6_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
@@ -565,15 +702,20 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_6_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
@@ -650,11 +792,11 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -673,11 +815,11 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(14..=20) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -699,11 +841,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -726,7 +868,12 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Marker(1 | 2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
+                    Found::Marker(3) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(4 | 5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -734,6 +881,42 @@ impl Machine for Parser {
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TURN_END_6 => {
+                match io.expect(&AFTER_TURN_END_6_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
+                    Found::Marker(6..=12) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1..=3) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
+                    Found::Marker(4 | 5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -747,15 +930,15 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
+                        Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -778,15 +961,15 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
+                        Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -811,37 +994,13 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TURN_END_6),
+                    Found::Marker(8..=14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(6 | 7) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(8) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -859,13 +1018,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
+                    Found::Marker(6..=12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -884,11 +1043,11 @@ impl Machine for Parser {
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
             START | CONTENT | AFTER_SECTION_START | AFTER_TURN_END | UNPARSED_2 => true,
-            AFTER_CALL => {
+            AFTER_TURN_END_6 => {
                 io.end_calls();
                 true
             }
-            AFTER_SECTION_END_3 => {
+            AFTER_CALL => {
                 io.end_calls();
                 true
             }

@@ -53,26 +53,54 @@ const AFTER_SECTION_START_2: StateId = StateId(7);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(8);
 
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(9);
+
 /// A call, as one object.
-const CALL: StateId = StateId(9);
+const CALL: StateId = StateId(10);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(10);
+const CALL_2: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(11);
+const AFTER_CALL: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(12);
+const AFTER_SECTION_END_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(13);
+const AFTER_TOOLS_3: StateId = StateId(14);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(14);
+const CONTENT_2: StateId = StateId(15);
+
+/// Answer text.
+const CONTENT_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START: StateId = StateId(15);
+const AFTER_TURN_ASSISTANT_START: StateId = StateId(17);
+const MARKER_S: Marker = Marker::new("</s>")
+    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
+const MARKER_EOS: Marker = Marker::new("<eos>")
+    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
+const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
+    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
+const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
+    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
+const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
+    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
+const MARKER_BEGIN_FINAL_RESPONSE: Marker = Marker::new("[BEGIN FINAL RESPONSE]\n")
+    .layout("\n", "");
+const MARKER_BEGIN_FINAL_RESPONSE_B: Marker = Marker::new("[BEGIN FINAL RESPONSE]")
+    .layout("\n", "")
+    .followed_by(const { &[text("[BEGIN FINAL RESPONSE]"), text("<tool_calls>")] });
+const MARKER_BEGIN_FINAL_RESPONSE_C: Marker = Marker::new("[BEGIN FINAL RESPONSE]\n")
+    .layout("\n", "")
+    .leading();
+const MARKER_BEGIN_FINAL_RESPONSE_D: Marker = Marker::new("[BEGIN FINAL RESPONSE]")
+    .layout("\n", "")
+    .followed_by(const { &[text("[BEGIN FINAL RESPONSE]"), text("<tool_calls>")] })
+    .leading();
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_CONTENT: Transition = Transition::new(
@@ -87,10 +115,18 @@ const TO_UNPARSED_2: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
+    .recovery();
 const TO_CONTENT_2: Transition = Transition::new(
         "content",
         const { &[Action::OpenFence] },
         CONTENT_2,
+    )
+    .recovery();
+const TO_CONTENT_3: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
@@ -98,7 +134,7 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::Unparsed] },
         CONTENT,
@@ -165,13 +201,19 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CONTENT_E: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT,
+    )
+    .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, ``<tool_calls>`, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -185,12 +227,20 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        MARKER_BEGIN_FINAL_RESPONSE,
+        MARKER_BEGIN_FINAL_RESPONSE_B,
         Marker::new("```"),
+        Marker::new("`<tool_calls>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, ``<tool_calls>`, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -204,12 +254,20 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        MARKER_BEGIN_FINAL_RESPONSE_C,
+        MARKER_BEGIN_FINAL_RESPONSE_D,
         Marker::new("```"),
+        Marker::new("`<tool_calls>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -220,6 +278,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -229,7 +292,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_calls>").peek(), Marker::new("</tool_calls>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -241,13 +304,23 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_calls>`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("["),
+        Marker::new("<tool_calls>"),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
@@ -255,7 +328,17 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_calls>`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<tool_calls>").peek(),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -267,11 +350,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -283,11 +371,16 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -301,11 +394,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -317,11 +415,16 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -333,11 +436,16 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`; searched for by `<`, ``` and `[` (memchr3).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -350,10 +458,38 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|begin_content|>"),
         Marker::new("<|begin_system|>"),
         Marker::new("<|begin_tool_result|>"),
+        MARKER_BEGIN_FINAL_RESPONSE_C,
+        MARKER_BEGIN_FINAL_RESPONSE_D,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`; searched for by their first bytes (a table).
+static CONTENT_3_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("`"),
+        Marker::new("\n\n").peek(),
+        Marker::new("<|begin_assistant|>"),
+        Marker::new("<|begin_content|>"),
+        Marker::new("<|begin_system|>"),
+        Marker::new("<|begin_tool_result|>"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        MARKER_BEGIN_FINAL_RESPONSE_C,
+        MARKER_BEGIN_FINAL_RESPONSE_D,
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, ``<tool_calls>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -367,7 +503,15 @@ static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        MARKER_BEGIN_FINAL_RESPONSE,
+        MARKER_BEGIN_FINAL_RESPONSE_B,
         Marker::new("```"),
+        Marker::new("`<tool_calls>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -454,7 +598,15 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
                             TO_CONTENT_2,
+                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -472,13 +624,21 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_CONTENT_C,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT_B,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            TO_CONTENT_B,
                             TO_CONTENT_2,
+                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -499,6 +659,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -546,6 +711,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -560,6 +730,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new(
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -571,6 +747,24 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -594,6 +788,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -614,6 +813,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
@@ -641,11 +845,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
@@ -666,11 +875,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS_3", None)
                 .markers(
@@ -686,11 +900,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -702,16 +921,42 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_E,
+                            TO_CONTENT_C,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
                             TO_CONTENT_B,
+                            TO_CONTENT_B,
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_C,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
                         ]
                     },
                 )
@@ -726,13 +971,21 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_CONTENT_C,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT_B,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            TO_CONTENT_B,
                             TO_CONTENT_2,
+                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -815,17 +1068,22 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(18) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -844,17 +1102,22 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(18) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -869,11 +1132,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -897,11 +1160,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -924,7 +1187,8 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -932,6 +1196,18 @@ impl Machine for Parser {
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -947,13 +1223,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -978,13 +1254,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1010,12 +1286,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1034,12 +1310,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1058,12 +1334,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1090,6 +1366,31 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_3 => {
+                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5 | 6) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(7) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(8..=10) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11..=17) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18 | 19) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1105,17 +1406,22 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(18) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1136,6 +1442,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | UNPARSED_2
             | CONTENT_2
+            | CONTENT_3
             | AFTER_TURN_ASSISTANT_START => true,
             AFTER_CALL => {
                 io.end_calls();

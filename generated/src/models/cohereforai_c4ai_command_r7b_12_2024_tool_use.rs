@@ -56,20 +56,23 @@ const AFTER_SECTION_START_2: StateId = StateId(8);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(9);
 
+/// Only markers may come here.
+const AFTER_TURN_END_8: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(11);
+
 /// A call, as one object.
-const CALL: StateId = StateId(10);
+const CALL: StateId = StateId(12);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(11);
+const CALL_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(12);
+const AFTER_CALL: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(13);
-
-/// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(14);
+const AFTER_TOOLS_3: StateId = StateId(15);
 const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN: Marker = Marker::new(
         "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>",
     )
@@ -92,6 +95,10 @@ const MARKER_END_OF_TURN_TOKEN: Marker = Marker::new("<|END_OF_TURN_TOKEN|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B: Marker = Marker::new(
+        "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>",
+    )
+    .followed_by(const { &[text("<|USER_TOKEN|>")] });
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
         &[],
@@ -130,50 +137,104 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_TURN_END_8: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_TURN_END_8,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_3,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_8_B: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_TURN_END_8,
+    )
+    .recovery();
+const TO_START_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "content.start",
+    const { &[Action::EndCalls, Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCalls, Action::CloseContent] },
+    CONTENT,
+);
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_F: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_3_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
         AFTER_TURN_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+const TO_AFTER_TURN_END_8_C: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
-    AFTER_SECTION_END_3,
+    AFTER_TURN_END_8,
 );
-const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_8_D: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall] },
-        AFTER_SECTION_END_3,
+        AFTER_TURN_END_8,
     )
     .recovery();
-const TO_START_B: Transition = Transition::new(
+const TO_START_C: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START,
 );
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_G: Transition = Transition::new(
     "content.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenContent] },
     CONTENT,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_H: Transition = Transition::new(
     "content.end",
     const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
     CONTENT,
 );
-const TO_UNPARSED_2_B: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
@@ -183,61 +244,13 @@ const TO_AFTER_CALL: Transition = Transition::new(
     const { &[Action::EndCall] },
     AFTER_CALL,
 );
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_3_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END_3,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_8_E: Transition = Transition::new(
     "tools.section_end",
     &[],
-    AFTER_SECTION_END_3,
-);
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
-        "reasoning.end",
-        &[],
-        AFTER_SECTION_END_3,
-    )
-    .recovery();
-const TO_START_C: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCalls, Action::OpenReasoning] },
-    START,
-);
-const TO_CONTENT_F: Transition = Transition::new(
-    "content.start",
-    const { &[Action::EndCalls, Action::OpenContent] },
-    CONTENT,
-);
-const TO_CONTENT_G: Transition = Transition::new(
-    "content.end",
-    const { &[Action::EndCalls, Action::CloseContent] },
-    CONTENT,
-);
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCalls, Action::Speculate] },
-    AFTER_SECTION_START_2,
-);
-const TO_CONTENT_H: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
+    AFTER_TURN_END_8,
 );
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -259,11 +272,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -278,6 +292,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -297,7 +312,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|START_THINKING|>")]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -315,6 +330,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -330,9 +346,17 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("["),
+        Marker::new("<|END_OF_TURN_TOKEN|>").peek(),
+        Marker::new("<|START_OF_TURN_TOKEN|>").peek(),
+        Marker::new("<|USER_TOKEN|>").peek(),
+        Marker::new("<|START_ACTION|>"),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
@@ -340,7 +364,43 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+static AFTER_TURN_END_8_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|END_ACTION|>"),
+        Marker::new("<|END_THINKING|>"),
+        Marker::new("<|START_THINKING|>"),
+        Marker::new("<|START_RESPONSE|>"),
+        Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|USER_TOKEN|>"),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
+        Marker::new("<|START_ACTION|>"),
+    ]
+});
+
+/// The markers of this state: `[`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<|END_OF_TURN_TOKEN|>").peek(),
+        Marker::new("<|START_OF_TURN_TOKEN|>").peek(),
+        Marker::new("<|USER_TOKEN|>").peek(),
+        Marker::new("<|START_ACTION|>").peek(),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
+});
+
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -358,11 +418,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -380,11 +441,12 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -404,33 +466,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
-static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
-        MARKER_END_OF_TURN_TOKEN,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|END_ACTION|>"),
-        Marker::new("<|END_THINKING|>"),
-        Marker::new("<|START_THINKING|>"),
-        Marker::new("<|START_RESPONSE|>"),
-        Marker::new("<|END_RESPONSE|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|USER_TOKEN|>"),
-        Marker::new("<|START_ACTION|>"),
-    ]
-});
-
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -448,6 +489,7 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -567,6 +609,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -595,6 +638,7 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -669,6 +713,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -697,6 +742,15 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TURN_END_8,
+                            TO_AFTER_TURN_END_8,
+                            TO_AFTER_TURN_END_8,
+                            Transition::new(
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -714,12 +768,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new(
-                    "CALL",
-                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
-                )
+            State::new("AFTER_TURN_END_8", None)
                 .markers(
-                    &CALL_MARKERS,
+                    &AFTER_TURN_END_8_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -729,15 +780,68 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
+                            Transition::new("tools.section_end", &[], AFTER_TURN_END_8)
+                                .recovery(),
+                            TO_AFTER_TURN_END_8_B,
                             TO_START_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_F)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TURN_END_8,
+                            TO_AFTER_TURN_END_8,
+                            TO_AFTER_TURN_END_8,
+                            Transition::new(
+                                    "tools.section_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TURN_END_8,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_8_C,
+                            TO_AFTER_TURN_END_8_D,
+                            TO_START_C,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -750,22 +854,23 @@ pub static PROGRAM: Program = Program {
                     &CALL_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_START_B,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_8_C,
+                            TO_AFTER_TURN_END_8_D,
+                            TO_START_C,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -775,89 +880,60 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS_3),
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_START_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_TURN_END_8_E,
+                            TO_AFTER_TURN_END_8_B,
+                            TO_START_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_H)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_SECTION_END_3", None)
-                .markers(
-                    &AFTER_SECTION_END_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_START_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_H)
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS_3", None)
                 .markers(
                     &AFTER_TOOLS_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_START_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_8_E,
+                            TO_AFTER_TURN_END_8_B,
+                            TO_START_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_H)
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),
@@ -958,11 +1034,11 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(16..=19) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -978,11 +1054,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1019,11 +1095,11 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1053,7 +1129,12 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Marker(1..=3) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
+                    Found::Marker(4) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1061,6 +1142,55 @@ impl Machine for Parser {
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TURN_END_8 => {
+                match io.expect(&AFTER_TURN_END_8_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(2..=6) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_TURN_END_8),
+                    Found::Marker(9) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12..=15) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1..=4) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1079,7 +1209,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(7 | 8) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
+                        Flow::Go(AFTER_TURN_END_8)
                     }
                     Found::Marker(9) => {
                         io.end_call();
@@ -1092,13 +1222,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1126,7 +1256,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(7 | 8) => {
                         io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
+                        Flow::Go(AFTER_TURN_END_8)
                     }
                     Found::Marker(9) => {
                         io.end_call();
@@ -1139,13 +1269,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1174,7 +1304,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(8) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(9 | 10) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9 | 10) => Flow::Go(AFTER_TURN_END_8),
                     Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1184,49 +1314,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(14..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0 | 1) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(2..=6) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12..=14) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1248,7 +1341,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_TURN_END_8),
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1258,12 +1351,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1287,11 +1380,11 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_3
             | UNPARSED_2 => true,
-            AFTER_CALL => {
+            AFTER_TURN_END_8 => {
                 io.end_calls();
                 true
             }
-            AFTER_SECTION_END_3 => {
+            AFTER_CALL => {
                 io.end_calls();
                 true
             }

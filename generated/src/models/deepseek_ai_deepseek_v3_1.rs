@@ -140,8 +140,16 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
+    .recovery();
 const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Unparsed] },
         AFTER_PER_CALL_START_4,
@@ -158,7 +166,7 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_C: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_4,
@@ -184,19 +192,19 @@ const TO_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_E: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
         CONTENT,
@@ -206,6 +214,12 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_F: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        CONTENT,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
@@ -246,19 +260,19 @@ const TO_START_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_G: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_H: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_G: Transition = Transition::new(
+const TO_CONTENT_I: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCalls, Action::OtherToken] },
         CONTENT,
@@ -268,6 +282,12 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_J: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCalls] },
+        CONTENT,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
@@ -287,7 +307,7 @@ const TO_UNPARSED_4: Transition = Transition::new(
         UNPARSED_4,
     )
     .recovery();
-const TO_CONTENT_H: Transition = Transition::new(
+const TO_CONTENT_K: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
@@ -311,7 +331,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -329,6 +349,16 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n").leading(),
+        Marker::new("</think>")
+            .followed_by(const {
+                &[
+                    text("</think>"),
+                    text("<｜tool▁call▁begin｜>"),
+                    text("<｜tool▁calls▁begin｜>"),
+                ]
+            })
+            .leading(),
         Marker::new("<｜tool▁calls▁begin｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
     ]
@@ -397,9 +427,13 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<｜tool▁call▁begin｜>")]
+    &[
+        Marker::new("<｜tool▁call▁begin｜>"),
+        Marker::new("<｜end▁of▁sentence｜>").peek(),
+        Marker::new("<｜User｜>").peek(),
+    ]
 });
 
 /// The markers of this state: `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
@@ -425,7 +459,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -445,21 +479,23 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁sep｜>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁sep｜>`, `<｜tool▁sep｜><｜tool▁sep｜>`, `{`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜tool▁call▁begin｜>").peek(),
         Marker::new("<｜tool▁calls▁begin｜>").peek(),
         Marker::new("<｜tool▁sep｜>"),
+        Marker::new("<｜tool▁sep｜><｜tool▁sep｜>"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -479,11 +515,12 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -503,11 +540,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -527,6 +565,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
@@ -590,7 +629,7 @@ static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -610,11 +649,12 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -636,6 +676,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜tool▁output▁end｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
     ]
 });
@@ -770,6 +811,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -905,6 +948,8 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_PER_CALL_START_2,
                             ),
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4,
                         ]
                     },
                 ),
@@ -936,7 +981,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TOOLS,
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -956,17 +1001,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
-                            TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_F,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -977,7 +1023,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
@@ -989,6 +1035,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                             Transition::new(
                                     "tools.arguments",
                                     const { &[Action::StartOffered] },
@@ -1014,12 +1066,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
-                            TO_CONTENT_E,
-                            TO_CONTENT_F,
                             TO_CONTENT_G,
-                            TO_CONTENT_G,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_CONTENT_J,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1037,17 +1090,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
-                            TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_F,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1064,17 +1118,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
-                            TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_F,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1112,7 +1167,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_H)
+                .otherwise(TO_CONTENT_K)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1162,7 +1217,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_H)
+                .otherwise(TO_CONTENT_K)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_4", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1216,12 +1271,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
-                            TO_CONTENT_E,
-                            TO_CONTENT_F,
                             TO_CONTENT_G,
-                            TO_CONTENT_G,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_CONTENT_J,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1246,17 +1302,18 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_ARGUMENTS).recovery(),
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
-                            TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_F,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1383,11 +1440,12 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1487,6 +1545,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
+                    Found::Marker(1 | 2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1571,6 +1633,11 @@ impl Machine for Parser {
                     Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1585,11 +1652,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(2 | 3) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(3) => {
+                    Found::Marker(4) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
@@ -1635,6 +1702,10 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(17) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1698,6 +1769,11 @@ impl Machine for Parser {
                     Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1756,6 +1832,11 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1902,6 +1983,10 @@ impl Machine for Parser {
                     }
                     Found::Marker(17) => {
                         io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1968,6 +2053,11 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(19) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

@@ -246,6 +246,14 @@ const MARKER_DSML_FUNCTION_CALLS_G: Marker = Marker::new(
     .layout("\n", "");
 const MARKER_DSML_CALLS_B: Marker = Marker::new("</｜｜DSML｜｜ calls>")
     .layout("\n", "");
+const MARKER_THINK: Marker = Marker::new("</think>")
+    .followed_by(const {
+        &[
+            text("</think>"),
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜function_calls>"),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -285,6 +293,7 @@ const TO_AFTER_SECTION_START_3: Transition = Transition::new(
         AFTER_SECTION_START_3,
     )
     .recovery();
+const TO_CONTENT: Transition = Transition::new("reasoning.end", &[], CONTENT).recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::Unparsed] },
@@ -388,6 +397,12 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCalls] },
+        CONTENT,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -463,7 +478,7 @@ const TO_START_2_C: Transition = Transition::new(
         START_2,
     )
     .recovery();
-const TO_CONTENT: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
         CONTENT,
@@ -473,6 +488,12 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        CONTENT,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
@@ -499,12 +520,12 @@ const TO_CALL_NAME_C: Transition = Transition::new(
         CALL_NAME,
     )
     .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_CONTENT_E: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
         "tools.arguments.name_prefix",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
         CONTENT,
@@ -566,13 +587,13 @@ const TO_START_2_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_G: Transition = Transition::new(
         "tools.arguments.name_prefix",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_H: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
@@ -582,6 +603,12 @@ const TO_UNPARSED_2_D: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_I: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        CONTENT,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
@@ -623,7 +650,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -640,6 +667,16 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n").leading(),
+        Marker::new("</think>")
+            .followed_by(const {
+                &[
+                    text("</think>"),
+                    text("<｜DSML｜invoke name=\""),
+                    text("<｜DSML｜function_calls>"),
+                ]
+            })
+            .leading(),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
@@ -821,7 +858,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -846,6 +883,8 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
@@ -854,7 +893,7 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -884,6 +923,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
@@ -960,7 +1001,7 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -987,6 +1028,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
@@ -1054,7 +1097,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1083,6 +1126,8 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
@@ -1091,7 +1136,7 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1118,6 +1163,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
@@ -1131,7 +1178,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1156,6 +1203,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
@@ -1164,7 +1213,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1191,6 +1240,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜Assistant｜>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
@@ -1385,6 +1436,8 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1662,6 +1715,8 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
                             TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1705,9 +1760,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
-                            TO_CONTENT,
+                            TO_CONTENT_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -1752,7 +1809,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_B)
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1813,7 +1870,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_B)
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
@@ -1840,10 +1897,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
+                            TO_CONTENT_F,
                             TO_CONTENT_C,
-                            TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -1948,9 +2007,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
-                            TO_CONTENT,
+                            TO_CONTENT_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -1986,10 +2047,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_2_C,
+                            TO_CONTENT_F,
                             TO_CONTENT_C,
-                            TO_CONTENT,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2031,10 +2094,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_I,
                             TO_AFTER_SECTION_END_3_J,
                             TO_START_2_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
                             TO_AFTER_SECTION_START_2_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
@@ -2079,10 +2144,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_I,
                             TO_AFTER_SECTION_END_3_J,
                             TO_START_2_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
+                            TO_CONTENT_I,
+                            TO_CONTENT_I,
                             TO_AFTER_SECTION_START_2_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
@@ -2388,15 +2455,16 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
+                    Found::Marker(16..=20) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(20..=23) => {
+                    Found::Marker(22..=25) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2623,12 +2691,16 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(22 | 23) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(24) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(23..=26) => {
+                    Found::Marker(25..=28) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2690,13 +2762,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(27) => {
+                    Found::Marker(27 | 28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(29) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(28..=31) => {
+                    Found::Marker(30..=33) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2857,13 +2934,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(24 | 25) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(27..=30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2957,13 +3039,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(26 | 27) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(27..=30) => {
+                    Found::Marker(29..=32) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3025,13 +3112,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(24 | 25) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(27..=30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3096,13 +3188,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(22 | 23) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(23..=26) => {
+                    Found::Marker(25..=28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3166,13 +3263,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(24 | 25) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(26) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(27..=30) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

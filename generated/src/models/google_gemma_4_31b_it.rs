@@ -159,7 +159,17 @@ const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
         ]
     });
 const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
-    .followed_by(const { &[text("["), text("{")] })
+    .followed_by(const { &[text("["), text("<|tool_call>call:"), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_CALL_CALL: Marker = Marker::new("<|tool_call>call:call:")
+    .followed_by(const { &[] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call>call:"),
@@ -416,7 +426,7 @@ const TO_CALL_NAME_E: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -431,17 +441,19 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -455,6 +467,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<channel|>"),
         Marker::new("<|\"|>"),
         Marker::new("<tool_call|>"),
@@ -472,11 +485,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -494,6 +508,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
@@ -516,7 +531,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -532,12 +547,14 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
@@ -563,12 +580,12 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|tool_call>call:`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("<|tool_call>call:"), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -582,12 +599,14 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
@@ -617,7 +636,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -632,11 +651,13 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<|\"|>"),
         Marker::new("<|turn>model"),
         Marker::new("<tool_response|>"),
@@ -752,7 +773,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new("}").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -768,12 +789,14 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
@@ -783,7 +806,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -798,11 +821,13 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
@@ -824,7 +849,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -839,11 +864,13 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<|\"|>"),
         Marker::new("<|turn>model"),
         Marker::new("<tool_response|>"),
@@ -859,7 +886,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -876,11 +903,13 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<|\"|>"),
         Marker::new("<|turn>model"),
         Marker::new("<tool_response|>"),
@@ -979,12 +1008,14 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_START_2,
                             TO_START_2_B,
+                            TO_START_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                         ]
                     },
@@ -1007,6 +1038,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4,
                             TO_START_2,
                             TO_START_2,
+                            TO_START_2_B,
                             TO_START_2_B,
                             Transition::new(
                                     "reasoning.end",
@@ -1046,6 +1078,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -1074,6 +1107,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                         ]
                     },
@@ -1142,12 +1176,14 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_START_2,
                             TO_START_2_B,
+                            TO_START_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                         ]
                     },
@@ -1197,6 +1233,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS).recovery(),
+                            Transition::new("tools.per_call_start", &[], CALL_NAME)
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1219,10 +1257,12 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_START_2_D,
                             TO_START_2_D,
+                            TO_START_2_E,
                             TO_START_2_E,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1279,9 +1319,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_END_5_C,
                             TO_START_2_F,
                             TO_START_2_F,
+                            TO_START_2_G,
                             TO_START_2_G,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1435,6 +1477,7 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_D,
                             TO_START_2_D,
                             TO_START_2_E,
+                            TO_START_2_E,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1450,6 +1493,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START_2,
                                 )
                                 .recovery(),
+                            TO_CALL_NAME_E,
                             TO_CALL_NAME_E,
                         ]
                     },
@@ -1498,9 +1542,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_START_2_D,
                             TO_START_2_D,
+                            TO_START_2_E,
                             TO_START_2_E,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1548,9 +1594,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_END_5_C,
                             TO_START_2_F,
                             TO_START_2_F,
+                            TO_START_2_G,
                             TO_START_2_G,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1594,9 +1642,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_END_5_C,
                             TO_START_2_F,
                             TO_START_2_F,
+                            TO_START_2_G,
                             TO_START_2_G,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1772,19 +1822,19 @@ impl Machine for Parser {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
                     Found::Marker(8) => Flow::Go(CONTENT),
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9..=12) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(13..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16 | 18) => {
+                    Found::Marker(16 | 17 | 19 | 20) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1796,27 +1846,27 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8..=11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=14) => {
+                    Found::Marker(12..=15) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=21) => {
+                    Found::Marker(16..=22) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22..=24) => {
+                    Found::Marker(23..=25) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25 | 26 | 28) => {
+                    Found::Marker(26 | 27 | 29 | 30) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(27) => {
+                    Found::Marker(28) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1836,7 +1886,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12 | 13 | 15) => {
+                    Found::Marker(12 | 13 | 15 | 16) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1874,19 +1924,19 @@ impl Machine for Parser {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
                     Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10..=13) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(14..=16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17 | 19) => {
+                    Found::Marker(17 | 18 | 20 | 21) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1930,7 +1980,8 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(CALL_NAME),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1945,7 +1996,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8 | 9 | 11) => {
+                    Found::Marker(8 | 9 | 11 | 12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1953,13 +2004,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12 | 13) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(14..=16) => {
+                    Found::Marker(13 | 14) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(15..=18) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17..=19) => {
+                    Found::Marker(19..=21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2028,7 +2079,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(9 | 10 | 12) => {
+                    Found::Marker(9 | 10 | 12 | 13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2038,29 +2089,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(15..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19..=25) => {
+                    Found::Marker(21..=27) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26..=28) => {
+                    Found::Marker(28..=30) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2155,22 +2206,22 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_4)
                     }
                     Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10..=13) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(14..=16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17 | 19) => {
+                    Found::Marker(17 | 18 | 20 | 21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2203,7 +2254,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_4)
                     }
                     Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(9 | 10 | 12) => {
+                    Found::Marker(9 | 10 | 12 | 13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2211,13 +2262,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(14..=16) => {
+                    Found::Marker(14) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(15..=18) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17..=19) => {
+                    Found::Marker(19..=21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2263,7 +2314,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(9 | 10 | 12) => {
+                    Found::Marker(9 | 10 | 12 | 13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2273,29 +2324,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(15..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19..=25) => {
+                    Found::Marker(21..=27) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26..=28) => {
+                    Found::Marker(28..=30) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2328,7 +2379,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(11 | 12 | 14) => {
+                    Found::Marker(11 | 12 | 14 | 15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2338,29 +2389,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(17..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21..=27) => {
+                    Found::Marker(23..=29) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28..=30) => {
+                    Found::Marker(30..=32) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

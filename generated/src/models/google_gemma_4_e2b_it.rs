@@ -147,7 +147,17 @@ const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
         ]
     });
 const MARKER_TOOL_CALL_B: Marker = Marker::new("<|tool_call>")
-    .followed_by(const { &[text("["), text("{")] })
+    .followed_by(const { &[text("["), text("<|tool_call>call:"), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call>call:"),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_CALL_CALL: Marker = Marker::new("<|tool_call>call:call:")
+    .followed_by(const { &[] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call>call:"),
@@ -402,7 +412,7 @@ const TO_CALL_NAME_E: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -415,17 +425,19 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|turn>model").layout("", "\n"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel>\n`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -437,6 +449,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<channel|>"),
         Marker::new("<|\"|>"),
         Marker::new("<tool_call|>"),
@@ -454,11 +467,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -475,6 +489,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
@@ -496,7 +511,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -510,12 +525,14 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
@@ -541,12 +558,12 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|tool_call>call:`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
+    &[Marker::new("["), Marker::new("<|tool_call>call:"), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -559,11 +576,13 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
@@ -593,7 +612,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -607,10 +626,12 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<|\"|>"),
         Marker::new("<|turn>model"),
         Marker::new("<tool_response|>"),
@@ -725,7 +746,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new("}").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -739,12 +760,14 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
     ]
 });
@@ -754,7 +777,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -768,10 +791,12 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
@@ -793,7 +818,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -807,10 +832,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<|\"|>"),
         Marker::new("<|turn>model"),
         Marker::new("<tool_response|>"),
@@ -826,7 +853,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -842,10 +869,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
+        MARKER_TOOL_CALL_CALL_CALL,
         MARKER_TOOL_CALL_CALL,
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
+        Marker::new("<|channel|>thought").layout("", "\n"),
         Marker::new("<|\"|>"),
         Marker::new("<|turn>model"),
         Marker::new("<tool_response|>"),
@@ -928,12 +957,14 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_START_2_B,
+                            TO_START_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                         ]
                     },
@@ -954,6 +985,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_START_2,
+                            TO_START_2_B,
                             TO_START_2_B,
                             Transition::new(
                                     "reasoning.end",
@@ -993,6 +1025,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                         ]
                     },
                 )
@@ -1020,6 +1053,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                         ]
                     },
@@ -1085,12 +1119,14 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_START_2_B,
+                            TO_START_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                         ]
                     },
@@ -1140,6 +1176,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS).recovery(),
+                            Transition::new("tools.per_call_start", &[], CALL_NAME)
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1161,9 +1199,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_START_2_C,
+                            TO_START_2_D,
                             TO_START_2_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1219,8 +1259,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_END_5_C,
                             TO_START_2_E,
+                            TO_START_2_F,
                             TO_START_2_F,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1371,6 +1413,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_START_2_C,
                             TO_START_2_D,
+                            TO_START_2_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1386,6 +1429,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START_2,
                                 )
                                 .recovery(),
+                            TO_CALL_NAME_E,
                             TO_CALL_NAME_E,
                         ]
                     },
@@ -1433,8 +1477,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_START_2_C,
+                            TO_START_2_D,
                             TO_START_2_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1481,8 +1527,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_END_5_C,
                             TO_START_2_E,
+                            TO_START_2_F,
                             TO_START_2_F,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1525,8 +1573,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
                             TO_AFTER_PER_CALL_END_5_C,
                             TO_START_2_E,
+                            TO_START_2_F,
                             TO_START_2_F,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1678,19 +1728,19 @@ impl Machine for Parser {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
                     Found::Marker(7) => Flow::Go(CONTENT),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(11..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13 | 14 | 16) => {
+                    Found::Marker(14 | 15 | 17 | 18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1702,27 +1752,27 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(10..=13) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(14..=20) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20..=22) => {
+                    Found::Marker(21..=23) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23 | 24 | 26) => {
+                    Found::Marker(24 | 25 | 27 | 28) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(26) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1742,7 +1792,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11 | 12 | 14) => {
+                    Found::Marker(11 | 12 | 14 | 15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1780,19 +1830,19 @@ impl Machine for Parser {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
                     Found::Marker(7 | 8) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(12..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14 | 15 | 17) => {
+                    Found::Marker(15 | 16 | 18 | 19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1836,7 +1886,8 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(CALL_NAME),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1851,7 +1902,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8 | 10) => {
+                    Found::Marker(7 | 8 | 10 | 11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1859,13 +1910,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(14..=16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15..=17) => {
+                    Found::Marker(17..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1934,7 +1985,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(8 | 9 | 11) => {
+                    Found::Marker(8 | 9 | 11 | 12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1944,29 +1995,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(14..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=23) => {
+                    Found::Marker(19..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24..=26) => {
+                    Found::Marker(26..=28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2061,22 +2112,22 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_3)
                     }
                     Found::Marker(7 | 8) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(12..=14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14 | 15 | 17) => {
+                    Found::Marker(15 | 16 | 18 | 19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2109,7 +2160,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_3)
                     }
                     Found::Marker(7) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(8 | 9 | 11) => {
+                    Found::Marker(8 | 9 | 11 | 12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -2117,13 +2168,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(14..=16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15..=17) => {
+                    Found::Marker(17..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2169,7 +2220,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(8 | 9 | 11) => {
+                    Found::Marker(8 | 9 | 11 | 12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2179,29 +2230,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(14..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=23) => {
+                    Found::Marker(19..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24..=26) => {
+                    Found::Marker(26..=28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2234,7 +2285,7 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(10 | 11 | 13) => {
+                    Found::Marker(10 | 11 | 13 | 14) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2244,29 +2295,29 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(16..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19..=25) => {
+                    Found::Marker(21..=27) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26..=28) => {
+                    Found::Marker(28..=30) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -95,40 +95,72 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(21);
 /// Answer text.
 const CONTENT_2: StateId = StateId(22);
 
+/// Answer text.
+const CONTENT_3: StateId = StateId(23);
+
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(23);
+const UNPARSED_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_8: StateId = StateId(24);
+const AFTER_SECTION_END_8: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(25);
+const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(26);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_3: StateId = StateId(26);
+const ARGUMENT_VALUE_3: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_5: StateId = StateId(27);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_5: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(28);
+const AFTER_ARGUMENTS: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(29);
+const AFTER_CALL: StateId = StateId(30);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(30);
+const AFTER_TOOLS_3: StateId = StateId(31);
 
 /// Broken markup.
-const UNPARSED_5: StateId = StateId(31);
+const UNPARSED_5: StateId = StateId(32);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_11: StateId = StateId(32);
+const AFTER_SECTION_END_11: StateId = StateId(33);
 const MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
     "<｜hy_eos:opensource｜><｜hy_User:opensource｜>",
 );
+const MARKER_S: Marker = Marker::new("</s>")
+    .followed_by(const {
+        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
+    });
+const MARKER_EOS: Marker = Marker::new("<eos>")
+    .followed_by(const {
+        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
+    });
+const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
+    .followed_by(const {
+        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
+    });
+const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
+    .followed_by(const {
+        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
+    });
+const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
+    .followed_by(const {
+        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
+    });
 const MARKER_TOOL_CALL_OPENSOURCE: Marker = Marker::new("<tool_call:opensource>")
     .layout("\n", "");
+const MARKER_THINK_OPENSOURCE: Marker = Marker::new("</think:opensource>")
+    .followed_by(const {
+        &[
+            text("</think:opensource>"),
+            text("<tool_call:opensource>"),
+            text("<tool_calls:opensource>"),
+        ]
+    })
+    .leading();
 const MARKER_TOOL_CALLS_OPENSOURCE: Marker = Marker::new("</tool_calls:opensource>")
     .layout("\n", "");
 const MARKER_ARG_VALUE_OPENSOURCE: Marker = Marker::new("<arg_value:opensource>")
@@ -184,6 +216,14 @@ const TO_CONTENT_B: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::Unparsed] },
         CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new("reasoning.end", &[], CONTENT)
+    .recovery();
+const TO_CONTENT_3: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_PER_CALL_START: Transition = Transition::new(
@@ -243,7 +283,7 @@ const TO_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
@@ -253,6 +293,12 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        CONTENT,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
@@ -307,7 +353,7 @@ const TO_START_2_C: Transition = Transition::new(
         START_2,
     )
     .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
         CONTENT,
@@ -319,10 +365,22 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_CONTENT_G: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls] },
+        CONTENT,
+    )
+    .recovery();
 const TO_CONTENT_2: Transition = Transition::new(
         "content",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenFence] },
         CONTENT_2,
+    )
+    .recovery();
+const TO_CONTENT_3_B: Transition = Transition::new(
+        "content",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::CloseFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
@@ -377,7 +435,7 @@ const TO_START_2_D: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_H: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCalls, Action::Unparsed] },
         CONTENT,
@@ -389,10 +447,22 @@ const TO_UNPARSED_2_D: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_CONTENT_I: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCalls] },
+        CONTENT,
+    )
+    .recovery();
 const TO_CONTENT_2_B: Transition = Transition::new(
         "content",
         const { &[Action::EndCalls, Action::OpenFence] },
         CONTENT_2,
+    )
+    .recovery();
+const TO_CONTENT_3_C: Transition = Transition::new(
+        "content",
+        const { &[Action::EndCalls, Action::CloseFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
@@ -406,15 +476,27 @@ const TO_UNPARSED_3_B: Transition = Transition::new(
         UNPARSED_3,
     )
     .recovery();
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_J: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CONTENT_K: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT,
+    )
+    .recovery();
 const TO_CONTENT_2_C: Transition = Transition::new(
         "content",
         const { &[Action::EndCall, Action::EndCalls, Action::OpenFence] },
         CONTENT_2,
+    )
+    .recovery();
+const TO_CONTENT_3_D: Transition = Transition::new(
+        "content",
+        const { &[Action::EndCall, Action::EndCalls, Action::CloseFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_UNPARSED_5: Transition = Transition::new(
@@ -424,7 +506,7 @@ const TO_UNPARSED_5: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_Assistant:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_Assistant:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -436,12 +518,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `````, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `</think:opensource>`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -454,13 +541,23 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n").leading(),
+        MARKER_THINK_OPENSOURCE,
         Marker::new("```"),
+        Marker::new("`<tool_calls:opensource>"),
+        Marker::new("`<tool_call:opensource>"),
+        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -471,6 +568,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("</think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -492,7 +594,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜hy_Assistant:opensource｜>"), Marker::new("<think:opensource>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -508,6 +610,11 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -537,7 +644,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `<tool_calls:opensource>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -555,6 +662,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -567,7 +680,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -587,7 +700,16 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("```"),
+        Marker::new("`<tool_calls:opensource>"),
+        Marker::new("`<tool_call:opensource>"),
+        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -618,7 +740,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -636,6 +758,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -645,7 +773,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key:opensource>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -663,7 +791,16 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("```"),
+        Marker::new("`<tool_calls:opensource>"),
+        Marker::new("`<tool_call:opensource>"),
+        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -673,7 +810,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜hy_eos:opensource｜>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -689,12 +826,17 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `</think:opensource>\n`, `</think:opensource>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -706,6 +848,32 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<think:opensource>").unmentioned(),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("<｜hy_Assistant:opensource｜>"),
+        Marker::new("</think:opensource>\n").leading(),
+        MARKER_THINK_OPENSOURCE,
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `</think:opensource>`; searched for by `<`, ``` and `\n` (memchr3).
+static CONTENT_3_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("`"),
+        Marker::new("\n\n").peek(),
+        Marker::new("<｜hy_eos:opensource｜>"),
+        Marker::new("<｜hy_Assistant:opensource｜>"),
+        MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n").leading(),
+        MARKER_THINK_OPENSOURCE,
     ]
 });
 
@@ -714,7 +882,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_SECTION_END_8_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -731,6 +899,11 @@ static AFTER_SECTION_END_8_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -760,7 +933,7 @@ static ARGUMENT_VALUE_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -779,12 +952,21 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("```"),
+        Marker::new("`<tool_calls:opensource>"),
+        Marker::new("`<tool_call:opensource>"),
+        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -802,12 +984,21 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("```"),
+        Marker::new("`<tool_calls:opensource>"),
+        Marker::new("`<tool_call:opensource>"),
+        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -827,12 +1018,21 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("```"),
+        Marker::new("`<tool_calls:opensource>"),
+        Marker::new("`<tool_call:opensource>"),
+        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -850,7 +1050,16 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("```"),
+        Marker::new("`<tool_calls:opensource>"),
+        Marker::new("`<tool_call:opensource>"),
+        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -860,7 +1069,7 @@ static UNPARSED_5_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -878,7 +1087,16 @@ static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        MARKER_S,
+        MARKER_EOS,
+        MARKER_END_OF_TEXT,
+        MARKER_ENDOFTEXT,
+        MARKER_EOT_ID,
+        Marker::new("</think:opensource>\n"),
         Marker::new("```"),
+        Marker::new("`<tool_calls:opensource>"),
+        Marker::new("`<tool_call:opensource>"),
+        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -956,6 +1174,11 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -979,12 +1202,22 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
+                            TO_CONTENT_3,
+                            TO_CONTENT_3,
+                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -1006,6 +1239,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -1081,6 +1319,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -1164,9 +1407,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
                             TO_START_2_B,
-                            TO_CONTENT_C,
+                            TO_CONTENT_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_E,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1218,10 +1467,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
                             TO_START_2_C,
-                            TO_CONTENT_D,
+                            TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_G,
                             TO_CONTENT_2,
+                            TO_CONTENT_3_B,
+                            TO_CONTENT_3_B,
+                            TO_CONTENT_3_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1303,9 +1561,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
                             TO_START_2_C,
-                            TO_CONTENT_D,
+                            TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_G,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1347,10 +1611,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
                             TO_START_2_D,
-                            TO_CONTENT_E,
+                            TO_CONTENT_H,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_CONTENT_I,
                             TO_CONTENT_2_B,
+                            TO_CONTENT_3_C,
+                            TO_CONTENT_3_C,
+                            TO_CONTENT_3_C,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1388,6 +1661,11 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
                             Transition::new(
                                 "tools.per_call_start",
@@ -1397,7 +1675,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_F)
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -1409,15 +1687,39 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_K,
                             TO_START_2,
                             TO_CONTENT,
                             TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_CONTENT_K,
+                            TO_CONTENT_K,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
                         ]
                     },
                 )
@@ -1455,11 +1757,16 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_F)
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS_NAME_SUFFIX_3", None)
                 .markers(
@@ -1537,10 +1844,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
                             TO_START_2_C,
-                            TO_CONTENT_D,
+                            TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_G,
                             TO_CONTENT_2,
+                            TO_CONTENT_3_B,
+                            TO_CONTENT_3_B,
+                            TO_CONTENT_3_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1564,10 +1880,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
                             TO_START_2_C,
-                            TO_CONTENT_D,
+                            TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_G,
                             TO_CONTENT_2,
+                            TO_CONTENT_3_B,
+                            TO_CONTENT_3_B,
+                            TO_CONTENT_3_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1598,10 +1923,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
                             TO_START_2_B,
-                            TO_CONTENT_C,
+                            TO_CONTENT_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_E,
                             TO_CONTENT_2_C,
+                            TO_CONTENT_3_D,
+                            TO_CONTENT_3_D,
+                            TO_CONTENT_3_D,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1625,10 +1959,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
                             TO_START_2_B,
-                            TO_CONTENT_C,
+                            TO_CONTENT_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_E,
                             TO_CONTENT_2_C,
+                            TO_CONTENT_3_D,
+                            TO_CONTENT_3_D,
+                            TO_CONTENT_3_D,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1670,10 +2013,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
                             TO_START_2_D,
-                            TO_CONTENT_E,
+                            TO_CONTENT_H,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_CONTENT_I,
                             TO_CONTENT_2_B,
+                            TO_CONTENT_3_C,
+                            TO_CONTENT_3_C,
+                            TO_CONTENT_3_C,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1876,15 +2228,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1903,21 +2255,26 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
+                    Found::Marker(17) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(18..=20) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(22) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1932,17 +2289,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1977,15 +2334,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2076,13 +2433,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2148,13 +2510,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(15..=21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2162,7 +2529,13 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(24..=26) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(27) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2237,13 +2610,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2286,19 +2664,28 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(22..=24) => {
+                        io.end_calls();
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(25) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2329,17 +2716,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2366,6 +2753,27 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_3 => {
+                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(5 | 6) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9..=15) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2397,12 +2805,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2476,13 +2884,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(14..=20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2490,7 +2903,13 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(23..=25) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2540,13 +2959,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2554,7 +2978,13 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(22..=24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(25) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2610,13 +3040,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(15..=21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2624,7 +3059,13 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(24..=26) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2674,13 +3115,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2688,7 +3134,13 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(22..=24) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2735,19 +3187,28 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(22..=24) => {
+                        io.end_calls();
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(25) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2771,7 +3232,8 @@ impl Machine for Parser {
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
             | UNPARSED_2
-            | CONTENT_2 => true,
+            | CONTENT_2
+            | CONTENT_3 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();

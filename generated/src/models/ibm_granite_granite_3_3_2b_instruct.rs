@@ -59,17 +59,20 @@ const AFTER_SECTION_START_2: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(10);
 
-/// A call, as one object.
-const CALL: StateId = StateId(11);
-
-/// A call, as one object.
-const CALL_2: StateId = StateId(12);
+/// Only markers may come here.
+const AFTER_TURN_END_6: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(13);
+const AFTER_SECTION_START_3: StateId = StateId(12);
+
+/// A call, as one object.
+const CALL: StateId = StateId(13);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_REASONING_END_2: StateId = StateId(14);
+const AFTER_CALL: StateId = StateId(15);
 const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
     .layout("", "\n")
     .at_end(const {
@@ -89,6 +92,10 @@ const MARKER_RESPONSE: Marker = Marker::new("</response>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_START_OF_ROLE_USER_END_OF_ROLE: Marker = Marker::new(
+        "<|start_of_role|>user<|end_of_role|>",
+    )
+    .peek();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -129,45 +136,101 @@ const TO_CONTENT_D: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_CONTENT_E: Transition = Transition::new("reasoning.end", &[], CONTENT)
+    .recovery();
+const TO_AFTER_TURN_END_6: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_TURN_END_6,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_6_B: Transition = Transition::new(
+        "reasoning.end",
+        &[],
+        AFTER_TURN_END_6,
+    )
+    .recovery();
+const TO_START_2_B: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_F: Transition = Transition::new(
+    "content.start",
+    const { &[Action::EndCalls, Action::OpenContent] },
+    CONTENT,
+);
+const TO_CONTENT_G: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCalls, Action::CloseContent] },
+    CONTENT,
+);
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_CONTENT_H: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_REASONING_END_2: Transition = Transition::new(
+const TO_AFTER_TURN_END_6_C: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall] },
-        AFTER_REASONING_END_2,
+        AFTER_TURN_END_6,
     )
     .recovery();
-const TO_START_2_B: Transition = Transition::new(
+const TO_START_2_C: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_I: Transition = Transition::new(
     "content.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenContent] },
     CONTENT,
 );
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_J: Transition = Transition::new(
     "content.end",
     const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
     CONTENT,
 );
-const TO_UNPARSED_2_B: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
@@ -176,54 +239,6 @@ const TO_AFTER_CALL: Transition = Transition::new(
     "",
     const { &[Action::EndCall] },
     AFTER_CALL,
-);
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END_2,
-    )
-    .recovery();
-const TO_AFTER_REASONING_END_2_B: Transition = Transition::new(
-        "reasoning.end",
-        &[],
-        AFTER_REASONING_END_2,
-    )
-    .recovery();
-const TO_START_2_C: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCalls, Action::OpenReasoning] },
-    START_2,
-);
-const TO_CONTENT_G: Transition = Transition::new(
-    "content.start",
-    const { &[Action::EndCalls, Action::OpenContent] },
-    CONTENT,
-);
-const TO_CONTENT_H: Transition = Transition::new(
-    "content.end",
-    const { &[Action::EndCalls, Action::CloseContent] },
-    CONTENT,
-);
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCalls, Action::Speculate] },
-    AFTER_SECTION_START_2,
-);
-const TO_CONTENT_I: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
 );
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
@@ -245,7 +260,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `</think>\n`, `</think>`, `<|tool_call|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TEXT,
@@ -261,6 +276,10 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start_of_cite|>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
+        Marker::new("</think>\n").leading(),
+        Marker::new("</think>")
+            .followed_by(const { &[text("</think>"), text("<|tool_call|>")] })
+            .leading(),
         Marker::new("<|tool_call|>"),
     ]
 });
@@ -317,14 +336,51 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("["),
+        Marker::new("<|end_of_text|>").peek(),
+        MARKER_START_OF_ROLE_USER_END_OF_ROLE,
+        Marker::new("<|tool_call|>"),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_TEXT,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<response>"),
+        MARKER_RESPONSE,
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|start_of_role|>user<|end_of_role|>"),
+        Marker::new("<|tool_call|>"),
+    ]
+});
+
+/// The markers of this state: `[`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<|end_of_text|>").peek(),
+        MARKER_START_OF_ROLE_USER_END_OF_ROLE,
+        Marker::new("<|tool_call|>").peek(),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
@@ -373,24 +429,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
-        Marker::new("</think>"),
-        Marker::new("<think>"),
-        Marker::new("<response>"),
-        MARKER_RESPONSE,
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|start_of_role|>user<|end_of_role|>"),
-        Marker::new("<|tool_call|>"),
-    ]
-});
-
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
-static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_TEXT,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -513,6 +551,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -609,6 +649,14 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            Transition::new(
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -626,6 +674,48 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TURN_END_6", None)
+                .markers(
+                    &AFTER_TURN_END_6_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_6_B,
+                            TO_START_2_B,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_H)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            Transition::new(
+                                    "tools.section_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TURN_END_6,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -634,18 +724,18 @@ pub static PROGRAM: Program = Program {
                     &CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_REASONING_END_2,
-                            TO_START_2_B,
-                            TO_CONTENT_E,
-                            TO_CONTENT_F,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_6_C,
+                            TO_START_2_C,
+                            TO_CONTENT_I,
+                            TO_CONTENT_J,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -658,18 +748,18 @@ pub static PROGRAM: Program = Program {
                     &CALL_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_REASONING_END_2,
-                            TO_START_2_B,
-                            TO_CONTENT_E,
-                            TO_CONTENT_F,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_6_C,
+                            TO_START_2_C,
+                            TO_CONTENT_I,
+                            TO_CONTENT_J,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
                         ]
                     },
                 )
@@ -679,50 +769,28 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_REASONING_END_2),
-                            TO_AFTER_REASONING_END_2_B,
-                            TO_START_2_C,
+                            Transition::new("tools", &[], AFTER_TURN_END_6),
+                            TO_AFTER_TURN_END_6_B,
+                            TO_START_2_B,
+                            TO_CONTENT_F,
                             TO_CONTENT_G,
-                            TO_CONTENT_H,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_I)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_REASONING_END_2", None)
-                .markers(
-                    &AFTER_REASONING_END_2_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_REASONING_END_2_B,
-                            TO_START_2_C,
-                            TO_CONTENT_G,
-                            TO_CONTENT_H,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_I)
+                .otherwise(TO_CONTENT_H)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),
@@ -830,7 +898,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
+                    Found::Marker(6 | 7 | 13 | 14) => Flow::Go(CONTENT),
                     Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -843,7 +911,7 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -928,7 +996,12 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Marker(1 | 2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
+                    Found::Marker(3) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(4 | 5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -936,6 +1009,55 @@ impl Machine for Parser {
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TURN_END_6 => {
+                match io.expect(&AFTER_TURN_END_6_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
+                    Found::Marker(6) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1..=3) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
+                    Found::Marker(4 | 5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -954,7 +1076,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.end_call();
-                        Flow::Go(AFTER_REASONING_END_2)
+                        Flow::Go(AFTER_TURN_END_6)
                     }
                     Found::Marker(6) => {
                         io.end_call();
@@ -1001,7 +1123,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.end_call();
-                        Flow::Go(AFTER_REASONING_END_2)
+                        Flow::Go(AFTER_TURN_END_6)
                     }
                     Found::Marker(6) => {
                         io.end_call();
@@ -1048,7 +1170,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_REASONING_END_2),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_TURN_END_6),
                     Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1075,43 +1197,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_REASONING_END_2 => {
-                match io.expect(&AFTER_REASONING_END_2_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(5) => Flow::Go(AFTER_REASONING_END_2),
-                    Found::Marker(6) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(7 | 8) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9 | 10) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -1125,11 +1210,11 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2 => true,
-            AFTER_CALL => {
+            AFTER_TURN_END_6 => {
                 io.end_calls();
                 true
             }
-            AFTER_REASONING_END_2 => {
+            AFTER_CALL => {
                 io.end_calls();
                 true
             }

@@ -142,8 +142,16 @@ const TO_CONTENT_B: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_CONTENT_C: Transition = Transition::new("reasoning.end", &[], CONTENT)
+    .recovery();
 const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Unparsed] },
         AFTER_PER_CALL_START_4,
@@ -160,7 +168,7 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_C: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_4,
@@ -186,19 +194,19 @@ const TO_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_E: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
         CONTENT,
@@ -208,6 +216,12 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_G: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        CONTENT,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
@@ -248,19 +262,19 @@ const TO_START_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_H: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_G: Transition = Transition::new(
+const TO_CONTENT_I: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_H: Transition = Transition::new(
+const TO_CONTENT_J: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCalls, Action::OtherToken] },
         CONTENT,
@@ -270,6 +284,12 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_K: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCalls] },
+        CONTENT,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
@@ -289,7 +309,7 @@ const TO_UNPARSED_4: Transition = Transition::new(
         UNPARSED_4,
     )
     .recovery();
-const TO_CONTENT_I: Transition = Transition::new(
+const TO_CONTENT_L: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
@@ -314,7 +334,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `</think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -336,6 +356,16 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|media_pad|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n").leading(),
+        Marker::new("</think>")
+            .followed_by(const {
+                &[
+                    text("</think>"),
+                    text("<|tool_call_begin|>"),
+                    text("<|tool_calls_section_begin|>"),
+                ]
+            })
+            .leading(),
         Marker::new("<|tool_calls_section_begin|>"),
         Marker::new("<|tool_call_begin|>"),
     ]
@@ -404,9 +434,13 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|tool_call_begin|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|tool_call_begin|>")]
+    &[
+        Marker::new("<|tool_call_begin|>"),
+        Marker::new("<|im_end|>").peek(),
+        Marker::new("<|im_user|>user<|im_middle|>").peek(),
+    ]
 });
 
 /// The markers of this state: `[`, `<|tool_call_begin|>`, `{`; compared with the text at the current position.
@@ -428,7 +462,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -452,21 +486,23 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|media_pad|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n"),
         Marker::new("<|tool_calls_section_begin|>"),
     ]
 });
 
-/// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_argument_begin|>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_argument_begin|>`, `<|tool_call_argument_begin|><|tool_call_argument_begin|>`, `{`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|tool_call_begin|>").peek(),
         Marker::new("<|tool_calls_section_begin|>").peek(),
         Marker::new("<|tool_call_argument_begin|>"),
+        Marker::new("<|tool_call_argument_begin|><|tool_call_argument_begin|>"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -490,11 +526,12 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|media_pad|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n"),
         Marker::new("<|tool_calls_section_begin|>"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -518,11 +555,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|media_pad|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n"),
         Marker::new("<|tool_calls_section_begin|>"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -546,6 +584,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|media_pad|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n"),
         Marker::new("<|tool_calls_section_begin|>"),
     ]
 });
@@ -609,7 +648,7 @@ static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -633,11 +672,12 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|media_pad|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n"),
         Marker::new("<|tool_calls_section_begin|>"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -663,6 +703,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|media_pad|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n"),
         Marker::new("<|tool_calls_section_begin|>"),
     ]
 });
@@ -802,6 +843,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -937,6 +980,8 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_PER_CALL_START_2,
                             ),
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4,
                         ]
                     },
                 ),
@@ -968,7 +1013,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TOOLS,
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -988,21 +1033,22 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
-                            TO_CONTENT_C,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_G,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1013,7 +1059,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
@@ -1032,6 +1078,19 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const {
+                                        &[
+                                            Action::StartLabelled {
+                                                prefix: text("functions."),
+                                                separator: text(":"),
+                                            },
+                                        ]
+                                    },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                             Transition::new(
                                     "tools.arguments",
                                     const { &[Action::StartOffered] },
@@ -1057,16 +1116,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
                             TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_CONTENT_K,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1084,21 +1144,22 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
-                            TO_CONTENT_C,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_G,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1115,21 +1176,22 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
-                            TO_CONTENT_C,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_G,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1167,7 +1229,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_I)
+                .otherwise(TO_CONTENT_L)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1217,7 +1279,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_I)
+                .otherwise(TO_CONTENT_L)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_4", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1271,16 +1333,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
                             TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
+                            TO_CONTENT_J,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_CONTENT_K,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1305,21 +1368,22 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_ARGUMENTS).recovery(),
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
-                            TO_CONTENT_C,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_CONTENT_G,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1447,11 +1511,12 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(22) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1551,6 +1616,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
+                    Found::Marker(1 | 2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1635,6 +1704,11 @@ impl Machine for Parser {
                     Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1649,11 +1723,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(2 | 3) => {
                         io.start_call_labelled("functions.", ":");
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(3) => {
+                    Found::Marker(4) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
@@ -1699,6 +1773,10 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(21) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1762,6 +1840,11 @@ impl Machine for Parser {
                     Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1820,6 +1903,11 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(21) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1966,6 +2054,10 @@ impl Machine for Parser {
                     }
                     Found::Marker(21) => {
                         io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2032,6 +2124,11 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(23) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

@@ -131,8 +131,14 @@ const TO_CONTENT_B: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Unparsed] },
         AFTER_PER_CALL_START_4,
@@ -149,7 +155,7 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_C: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_4,
@@ -344,9 +350,13 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|tool_call_begin|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|tool_call_begin|>")]
+    &[
+        Marker::new("<|tool_call_begin|>"),
+        Marker::new("<|im_end|>").peek(),
+        Marker::new("<|im_user|>user<|im_middle|>").peek(),
+    ]
 });
 
 /// The markers of this state: `[`, `<|tool_call_begin|>`, `{`; compared with the text at the current position.
@@ -393,12 +403,13 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_argument_begin|>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_argument_begin|>`, `<|tool_call_argument_begin|><|tool_call_argument_begin|>`, `{`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<|tool_call_begin|>").peek(),
         Marker::new("<|tool_calls_section_begin|>").peek(),
         Marker::new("<|tool_call_argument_begin|>"),
+        Marker::new("<|tool_call_argument_begin|><|tool_call_argument_begin|>"),
         Marker::new("{").peek(),
     ]
 });
@@ -797,6 +808,8 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_PER_CALL_START_2,
                             ),
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4,
                         ]
                     },
                 ),
@@ -828,7 +841,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TOOLS,
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -848,7 +861,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_CONTENT_C,
@@ -870,7 +883,7 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
@@ -889,6 +902,19 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENTS,
                             ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const {
+                                        &[
+                                            Action::StartLabelled {
+                                                prefix: text("functions."),
+                                                separator: text(":"),
+                                            },
+                                        ]
+                                    },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                             Transition::new(
                                     "tools.arguments",
                                     const { &[Action::StartOffered] },
@@ -938,7 +964,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_CONTENT_C,
@@ -966,7 +992,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_CONTENT_C,
@@ -1146,7 +1172,7 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_ARGUMENTS).recovery(),
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_CONTENT_C,
@@ -1340,6 +1366,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
+                    Found::Marker(1 | 2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1432,11 +1462,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(2 | 3) => {
                         io.start_call_labelled("functions.", ":");
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(3) => {
+                    Found::Marker(4) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }

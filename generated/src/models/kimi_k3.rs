@@ -172,6 +172,12 @@ const TO_CALL_NAME: Transition = Transition::new(
     const { &[Action::Speculate] },
     CALL_NAME,
 );
+const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_2,
+    )
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -249,7 +255,7 @@ const TO_ARGUMENT_NAME: Transition = Transition::new(
     &[],
     ARGUMENT_NAME,
 );
-const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_2,
@@ -486,9 +492,13 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|open|>call tool=\"`; compared with the text at the current position.
+/// The markers of this state: `<|open|>call tool=\"`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|open|>call tool=\"")]
+    &[
+        Marker::new("<|open|>call tool=\""),
+        Marker::new("<|close|>message<|sep|><|end_of_msg|>").peek(),
+        Marker::new("<|open|>message role=\"user\"<|sep|>").peek(),
+    ]
 });
 
 /// The markers of this state: `<|open|>call tool=\"`, `<|open|>tools<|sep|>`, `\" index=\"`, `\"`; compared with the text at the current position.
@@ -1138,7 +1148,13 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
-                    const { &[Transition::new("tools.per_call_start", &[], CALL_NAME)] },
+                    const {
+                        &[
+                            Transition::new("tools.per_call_start", &[], CALL_NAME),
+                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_2,
+                        ]
+                    },
                 ),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
@@ -1251,7 +1267,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
-                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
@@ -1283,7 +1299,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
@@ -1469,7 +1485,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_ARGUMENT_NAME,
-                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
@@ -1501,7 +1517,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
@@ -1868,6 +1884,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME),
+                    Found::Marker(1 | 2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }

@@ -59,65 +59,65 @@ const AFTER_SECTION_START_2: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(10);
 
-/// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(11);
-
-/// A call, as one object.
-const CALL: StateId = StateId(12);
-
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(13);
+const CALL_NAME: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_4: StateId = StateId(14);
+const AFTER_SECTION_START_4: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(15);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(16);
+const ARGUMENT_NAME: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME_2: StateId = StateId(17);
+const ARGUMENT_NAME_2: StateId = StateId(15);
 
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(18);
+const ARGUMENTS: StateId = StateId(16);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(19);
+const ARGUMENT_NAME_3: StateId = StateId(17);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(20);
+const ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(21);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(22);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(23);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(24);
+const AFTER_SECTION_END_5: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_6: StateId = StateId(25);
+const AFTER_SECTION_END_6: StateId = StateId(23);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(26);
+const UNPARSED_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_5: StateId = StateId(27);
+const AFTER_SECTION_START_5: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(28);
+const AFTER_ARGUMENTS: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(27);
+
+/// A call, as one object.
+const CALL: StateId = StateId(28);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_8: StateId = StateId(30);
+const AFTER_SECTION_START_10: StateId = StateId(30);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -130,7 +130,17 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
         ]
     });
 const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
-    .followed_by(const { &[text("["), text("{")] })
+    .followed_by(const { &[text("["), text("<|tool_call_start|>["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_START_B: Marker = Marker::new("<|tool_call_start|>[[")
+    .followed_by(const { &[] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
@@ -167,58 +177,14 @@ const TO_AFTER_SECTION_START_3: Transition = Transition::new(
         AFTER_SECTION_START_3,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_TURN_END: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCall, Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls] },
-        AFTER_TURN_END_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_6: Transition = Transition::new(
-        "tools.section_end",
-        const { &[Action::EndCall] },
-        AFTER_SECTION_END_6,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_6_B: Transition = Transition::new(
-        "reasoning.end",
-        const { &[Action::EndCall] },
-        AFTER_SECTION_END_6,
-    )
-    .recovery();
-const TO_START_2_B: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
-    START_2,
-);
-const TO_CONTENT: Transition = Transition::new(
-        "turn.assistant_start",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
-    AFTER_SECTION_START_2,
-);
-const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
+const TO_CALL_NAME: Transition = Transition::new(
         "tools.section_start",
-        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
-        AFTER_SECTION_START_3,
+        const { &[Action::Speculate] },
+        CALL_NAME,
     )
     .recovery();
+const TO_CONTENT: Transition = Transition::new("reasoning.end", &[], CONTENT).recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_SECTION_START_4: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::Unparsed] },
@@ -231,18 +197,18 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
+const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME: Transition = Transition::new(
+const TO_CALL_NAME_B: Transition = Transition::new(
     "tools.separator",
     const { &[Action::Speculate] },
     CALL_NAME,
@@ -252,38 +218,44 @@ const TO_AFTER_SECTION_END_5: Transition = Transition::new(
     &[],
     AFTER_SECTION_END_5,
 );
-const TO_AFTER_SECTION_END_6_C: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6: Transition = Transition::new(
         "tools.section_end",
         &[],
         AFTER_SECTION_END_6,
     )
     .recovery();
-const TO_AFTER_SECTION_END_6_D: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6_B: Transition = Transition::new(
         "reasoning.end",
         &[],
         AFTER_SECTION_END_6,
     )
     .recovery();
-const TO_START_2_C: Transition = Transition::new(
+const TO_START_2_B: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_UNPARSED_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCalls, Action::Speculate] },
         AFTER_SECTION_START_3,
+    )
+    .recovery();
+const TO_CALL_NAME_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
     )
     .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
@@ -332,8 +304,71 @@ const TO_CONTENT_B: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_6_C: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_6_D: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_CONTENT_C: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        CONTENT,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
+const TO_CALL_NAME_D: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -348,10 +383,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -365,12 +401,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
+        Marker::new("</think>\n").leading(),
+        Marker::new("</think>")
+            .followed_by(const { &[text("</think>"), text("<|tool_call_start|>")] })
+            .leading(),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -384,6 +425,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -397,7 +439,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|im_start|>assistant"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -413,6 +455,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -432,34 +475,9 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<|tool_call_start|>["), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
-});
-
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
-});
-
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
-static CALL_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|tool_call_end|>"),
-        Marker::new("</think>"),
-        Marker::new("<think>"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-        Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
-    ]
+    &[Marker::new("["), Marker::new("<|tool_call_start|>["), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `<|tool_call_start|>`, `(`, `{`, `[`; compared with the text at the current position.
@@ -472,7 +490,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -489,8 +507,10 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
+        Marker::new("</think>\n"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -598,7 +618,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -614,6 +634,7 @@ static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -622,7 +643,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -640,6 +661,7 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -653,7 +675,34 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
+        Marker::new("</think>\n"),
+        Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -670,13 +719,15 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
+        Marker::new("</think>\n"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
 /// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_8_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_START_10_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|tool_call_start|>[").peek(),
@@ -751,6 +802,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_SECTION_START_3,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -783,8 +835,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_CONTENT,
+                            TO_CONTENT,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_SECTION_START_3,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -809,6 +864,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_SECTION_START_3,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -869,6 +925,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_SECTION_START_3,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -899,7 +956,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_8,
+                                    AFTER_SECTION_START_10,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -911,41 +968,15 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
-                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL).recovery()] },
-                ),
-            State::new(
-                    "CALL",
-                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
-                )
-                .markers(
-                    &CALL_MARKERS,
-                    const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_SECTION_END_6,
-                            TO_AFTER_SECTION_END_6_B,
-                            TO_START_2_B,
-                            TO_CONTENT,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools.section_start", &[], CALL_NAME)
+                                .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
                 )
-                .otherwise(Transition::new("", &[], AFTER_CALL)),
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -967,27 +998,34 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_4_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CALL_NAME,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_5,
-                            TO_AFTER_SECTION_END_6_C,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_START_2_C,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_START_2_B,
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::EndCalls, Action::Unparsed] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_3_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::EndCalls] },
+                                    CONTENT,
+                                )
+                                .recovery(),
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
@@ -1127,19 +1165,20 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_6_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_SECTION_END_6_C,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
@@ -1170,21 +1209,22 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CALL_NAME,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_5,
-                            TO_AFTER_SECTION_END_6_C,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
@@ -1202,17 +1242,50 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_6_C,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_START_2_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_D,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_CALL_NAME_D,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.separator",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -1223,14 +1296,16 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_SECTION_END_5,
                             ),
-                            TO_AFTER_SECTION_END_6,
-                            TO_AFTER_SECTION_END_6_B,
-                            TO_START_2_B,
-                            TO_CONTENT,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_END_6_C,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_START_2_C,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_D,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_CALL_NAME_D,
                         ]
                     },
                 )
@@ -1243,9 +1318,9 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_8", None)
+            State::new("AFTER_SECTION_START_10", None)
                 .markers(
-                    &AFTER_SECTION_START_8_MARKERS,
+                    &AFTER_SECTION_START_10_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS,
@@ -1349,6 +1424,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(12) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -1369,13 +1448,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Marker(15) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1404,6 +1488,12 @@ impl Machine for Parser {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Marker(11) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1447,6 +1537,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(13) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -1473,7 +1567,7 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_8),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_10),
                     Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
@@ -1482,67 +1576,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(CALL_NAME),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CALL => {
-                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6 | 7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_6)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_3)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
-                    _ => Flow::Mismatch,
                 }
             }
             CALL_NAME => {
@@ -1592,13 +1629,22 @@ impl Machine for Parser {
                     }
                     Found::Marker(14) => {
                         io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
+                        Flow::Go(CONTENT)
                     }
                     Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Marker(17) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1746,6 +1792,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(13) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1799,6 +1850,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(15) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1818,6 +1874,75 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1867,14 +1992,25 @@ impl Machine for Parser {
                     Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
+                        Flow::Go(CONTENT)
                     }
                     Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1884,8 +2020,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_8 => {
-                match io.expect(&AFTER_SECTION_START_8_MARKERS) {
+            AFTER_SECTION_START_10 => {
+                match io.expect(&AFTER_SECTION_START_10_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => {
                         io.unparsed();

@@ -53,65 +53,65 @@ const AFTER_SECTION_START_2: StateId = StateId(7);
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(8);
 
-/// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(9);
-
-/// A call, as one object.
-const CALL: StateId = StateId(10);
-
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(11);
+const CALL_NAME: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_4: StateId = StateId(12);
+const AFTER_SECTION_START_4: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(14);
+const ARGUMENT_NAME: StateId = StateId(12);
 
 /// The name of an argument.
-const ARGUMENT_NAME_2: StateId = StateId(15);
+const ARGUMENT_NAME_2: StateId = StateId(13);
 
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(16);
+const ARGUMENTS: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(17);
+const ARGUMENT_NAME_3: StateId = StateId(15);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(18);
+const ARGUMENT_VALUE: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(21);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(22);
+const AFTER_SECTION_END_5: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_6: StateId = StateId(23);
+const AFTER_SECTION_END_6: StateId = StateId(21);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(24);
+const UNPARSED_3: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_5: StateId = StateId(25);
+const AFTER_SECTION_START_5: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(26);
+const AFTER_ARGUMENTS: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(25);
+
+/// A call, as one object.
+const CALL: StateId = StateId(26);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_8: StateId = StateId(28);
+const AFTER_SECTION_START_10: StateId = StateId(28);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -124,7 +124,17 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
         ]
     });
 const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
-    .followed_by(const { &[text("["), text("{")] })
+    .followed_by(const { &[text("["), text("<|tool_call_start|>["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER_TOOL_CALL_START_B: Marker = Marker::new("<|tool_call_start|>[[")
+    .followed_by(const { &[] })
     .or_named(const {
         &[
             NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
@@ -156,6 +166,12 @@ const TO_AFTER_SECTION_START_3: Transition = Transition::new(
         AFTER_SECTION_START_3,
     )
     .recovery();
+const TO_CALL_NAME: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_CONTENT: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
@@ -163,52 +179,6 @@ const TO_CONTENT: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_TURN_END: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCall, Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls] },
-        AFTER_TURN_END_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_END_6: Transition = Transition::new(
-        "tools.section_end",
-        const { &[Action::EndCall] },
-        AFTER_SECTION_END_6,
-    )
-    .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
-        "turn.assistant_start",
-        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
-        "tokens.other",
-        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
-        CONTENT,
-    )
-    .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
-    AFTER_SECTION_START_2,
-);
-const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
-        "tools.section_start",
-        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
-        AFTER_SECTION_START_3,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_4: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::Unparsed] },
@@ -221,18 +191,18 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
+const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME: Transition = Transition::new(
+const TO_CALL_NAME_B: Transition = Transition::new(
     "tools.separator",
     const { &[Action::Speculate] },
     CALL_NAME,
@@ -242,33 +212,39 @@ const TO_AFTER_SECTION_END_5: Transition = Transition::new(
     &[],
     AFTER_SECTION_END_5,
 );
-const TO_AFTER_SECTION_END_6_B: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6: Transition = Transition::new(
         "tools.section_end",
         &[],
         AFTER_SECTION_END_6,
     )
     .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_B: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCalls, Action::OtherToken] },
         CONTENT,
     )
     .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCalls, Action::Speculate] },
         AFTER_SECTION_START_3,
+    )
+    .recovery();
+const TO_CALL_NAME_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
     )
     .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
@@ -312,13 +288,65 @@ const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
         ARGUMENT_VALUE,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_6_B: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_CONTENT_D: Transition = Transition::new(
+        "turn.assistant_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+        "tokens.other",
+        const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
+        CONTENT,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+    "tools.section_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    AFTER_SECTION_START_2,
+);
+const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_3,
+    )
+    .recovery();
+const TO_CALL_NAME_D: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -332,10 +360,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -354,6 +383,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -362,7 +392,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -376,6 +406,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -395,36 +426,9 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<|tool_call_start|>["), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{").peek()]
-});
-
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
-});
-
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
-static CALL_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|tool_call_end|>"),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|tool_list_end|>"),
-        Marker::new("<|tool_list_start|>"),
-        Marker::new("<|tool_response_end|>"),
-        Marker::new("<|tool_response_start|>"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-        Marker::new("<|tool_call_start|>["),
-        MARKER_TOOL_CALL_START,
-    ]
+    &[Marker::new("["), Marker::new("<|tool_call_start|>["), Marker::new("{").peek()]
 });
 
 /// The markers of this state: `<|tool_call_start|>`, `(`, `{`, `[`; compared with the text at the current position.
@@ -437,7 +441,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -458,6 +462,7 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -565,7 +570,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -579,6 +584,7 @@ static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -587,7 +593,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -603,6 +609,7 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
@@ -616,7 +623,35 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`; compared with the text at the current position.
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+static CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|tool_list_end|>"),
+        Marker::new("<|tool_list_start|>"),
+        Marker::new("<|tool_response_end|>"),
+        Marker::new("<|tool_response_start|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
+        Marker::new("<|tool_call_start|>["),
+        MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -637,11 +672,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>user"),
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
+        MARKER_TOOL_CALL_START_B,
     ]
 });
 
 /// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_8_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_START_10_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|tool_call_start|>[").peek(),
@@ -713,6 +749,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_SECTION_START_3,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -750,6 +787,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_SECTION_START_3,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -795,6 +833,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_SECTION_START_3,
+                            TO_CALL_NAME,
                         ]
                     },
                 )
@@ -825,7 +864,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_8,
+                                    AFTER_SECTION_START_10,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -837,43 +876,15 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
-                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const { &[Transition::new("tools", &[], CALL).recovery()] },
-                ),
-            State::new(
-                    "CALL",
-                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
-                )
-                .markers(
-                    &CALL_MARKERS,
-                    const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_SECTION_END_6,
-                            TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_TOOLS,
+                            Transition::new("tools.section_start", &[], CALL_NAME)
+                                .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
                 )
-                .otherwise(Transition::new("", &[], AFTER_CALL)),
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -895,29 +906,30 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_4_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CALL_NAME,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_5,
-                            TO_AFTER_SECTION_END_6_B,
+                            TO_AFTER_SECTION_END_6,
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::EndCalls, Action::Unparsed] },
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_3_C,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
@@ -1057,21 +1069,22 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_6_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_SECTION_END_6_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_SECTION_END_6,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
@@ -1098,23 +1111,24 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CALL_NAME,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_END_5,
-                            TO_AFTER_SECTION_END_6_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_END_6,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
+                            TO_CALL_NAME_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
@@ -1128,17 +1142,51 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
+                    const { &[Transition::new("tools", &[], CALL).recovery()] },
+                ),
+            State::new(
+                    "CALL",
+                    Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
+                )
+                .markers(
+                    &CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_CALL_NAME_D,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.separator",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -1149,16 +1197,17 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_SECTION_END_5,
                             ),
-                            TO_AFTER_SECTION_END_6,
-                            TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                            TO_AFTER_SECTION_START_3_B,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_CALL_NAME_D,
                         ]
                     },
                 )
@@ -1171,9 +1220,9 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_8", None)
+            State::new("AFTER_SECTION_START_10", None)
                 .markers(
-                    &AFTER_SECTION_START_8_MARKERS,
+                    &AFTER_SECTION_START_10_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS,
@@ -1271,6 +1320,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(11) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -1298,6 +1351,10 @@ impl Machine for Parser {
                     Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Marker(16) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1330,6 +1387,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(11) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -1356,7 +1417,7 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_8),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_10),
                     Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
@@ -1365,67 +1426,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(CALL_NAME),
+                    Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CALL => {
-                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_6)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8..=11) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_3)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
-                    _ => Flow::Mismatch,
                 }
             }
             CALL_NAME => {
@@ -1482,6 +1486,11 @@ impl Machine for Parser {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Marker(18) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1624,6 +1633,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(11) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1672,6 +1686,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(13) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -1691,6 +1710,70 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_4)
                     }
                     Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL => {
+                match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(8..=11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1749,6 +1832,12 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1757,8 +1846,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_8 => {
-                match io.expect(&AFTER_SECTION_START_8_MARKERS) {
+            AFTER_SECTION_START_10 => {
+                match io.expect(&AFTER_SECTION_START_10_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => {
                         io.unparsed();

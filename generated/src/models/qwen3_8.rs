@@ -109,6 +109,9 @@ const AFTER_CALL: StateId = StateId(26);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(27);
+
+/// Answer text.
+const CONTENT_3: StateId = StateId(28);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -123,6 +126,11 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
 const MARKER_IM_START_ASSISTANT: Marker = Marker::new("<|im_start|>assistant")
     .layout("", "\n");
 const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned();
+const MARKER_THINK_B: Marker = Marker::new("</think>\n").layout("\n", "\n").leading();
+const MARKER_THINK_C: Marker = Marker::new("</think>")
+    .layout("\n", "")
+    .followed_by(const { &[text("</think>"), text("<function="), text("<tool_call>")] })
+    .leading();
 const MARKER_FUNCTION: Marker = Marker::new("</function>")
     .layout("\n", "")
     .followed_by(const {
@@ -184,6 +192,14 @@ const TO_CONTENT_B: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new("reasoning.end", &[], CONTENT)
+    .recovery();
+const TO_CONTENT_3: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
@@ -296,7 +312,7 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
         CONTENT,
@@ -358,7 +374,7 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_E: Transition = Transition::new(
     "",
     const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
@@ -415,7 +431,7 @@ const TO_UNPARSED_2_D: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
@@ -444,6 +460,12 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C: Transition = Transition::new(
         AFTER_ARGUMENTS_VALUE_SUFFIX_3,
     )
     .recovery();
+const TO_CONTENT_G: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT,
+    )
+    .recovery();
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -465,7 +487,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<|im_end|>`, `<|im_start|>user`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, ``<tool_call>`, ``<function=`, ``<think>`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -482,7 +504,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|vision_start|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
+        MARKER_THINK_B,
+        MARKER_THINK_C,
         Marker::new("```"),
+        Marker::new("`<tool_call>"),
+        Marker::new("`<function="),
+        Marker::new("`<think>"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -945,7 +972,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -961,6 +988,31 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|video_pad|>"),
         Marker::new("<|vision_end|>"),
         Marker::new("<|vision_start|>"),
+        MARKER_THINK_B,
+        MARKER_THINK_C,
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`; searched for by `<`, ``` and `\n` (memchr3).
+static CONTENT_3_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("`"),
+        Marker::new("\n\n").peek(),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|image_pad|>"),
+        Marker::new("<|video_pad|>"),
+        Marker::new("<|vision_end|>"),
+        Marker::new("<|vision_start|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
+        MARKER_THINK_B,
+        MARKER_THINK_C,
     ]
 });
 
@@ -1074,12 +1126,17 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
+                            TO_CONTENT_3,
+                            TO_CONTENT_3,
+                            TO_CONTENT_3,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1315,7 +1372,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_FUNCTION_NAME_SUFFIX_3", None)
                 .markers(
@@ -1342,7 +1399,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_D)
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_3", None)
                 .markers(
@@ -1373,7 +1430,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_2", None)
                 .markers(
@@ -1408,7 +1465,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
@@ -1551,7 +1608,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
@@ -1578,7 +1635,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_TOOLS", None)
                 .markers(
@@ -1666,7 +1723,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_D)
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -1679,18 +1736,41 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_G,
                             TO_START_2,
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT_G,
+                            TO_CONTENT_G,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
                         ]
                     },
                 )
@@ -1871,17 +1951,22 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
+                    Found::Marker(16) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15..=17) => {
+                    Found::Marker(17..=19) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(20..=22) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2599,6 +2684,32 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(13 | 14) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_3 => {
+                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(8) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9..=12) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2616,7 +2727,8 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2 => true,
+            | CONTENT_2
+            | CONTENT_3 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();

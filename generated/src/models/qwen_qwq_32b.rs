@@ -82,6 +82,9 @@ const AFTER_TOOLS_4: StateId = StateId(17);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(18);
+
+/// Answer text.
+const CONTENT_3: StateId = StateId(19);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -96,6 +99,9 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
 const MARKER_IM_START_ASSISTANT: Marker = Marker::new("<|im_start|>assistant")
     .layout("", "\n");
 const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned();
+const MARKER_THINK_B: Marker = Marker::new("</think>")
+    .followed_by(const { &[text("</think>"), text("<tool_call>")] })
+    .leading();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -122,6 +128,14 @@ const TO_CONTENT: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::Unparsed] },
         CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
+    .recovery();
+const TO_CONTENT_3: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -162,7 +176,7 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
     "",
     const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
@@ -201,11 +215,17 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CONTENT_E: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT,
+    )
+    .recovery();
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -224,7 +244,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, ``<tool_call>`, ``<think>`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -237,7 +257,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
+        Marker::new("</think>\n").leading(),
+        MARKER_THINK_B,
         Marker::new("```"),
+        Marker::new("`<tool_call>"),
+        Marker::new("`<think>"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
@@ -432,7 +456,7 @@ static AFTER_TOOLS_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -444,6 +468,27 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("```"),
         MARKER_THINK,
         Marker::new("<|im_start|>assistant"),
+        Marker::new("</think>\n").leading(),
+        MARKER_THINK_B,
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`; searched for by `<`, ``` and `\n` (memchr3).
+static CONTENT_3_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("`"),
+        Marker::new("\n\n").peek(),
+        Marker::new("<|im_start|>assistant"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
+        Marker::new("</think>\n").leading(),
+        MARKER_THINK_B,
     ]
 });
 
@@ -562,12 +607,16 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
+                            TO_CONTENT_3,
+                            TO_CONTENT_3,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -793,7 +842,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_B)
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_3", None)
                 .markers(
@@ -815,7 +864,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_4", None)
                 .markers(
@@ -841,7 +890,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS_4", None)
                 .markers(
@@ -863,7 +912,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_B)
+                .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -876,14 +925,33 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_E,
                             TO_START_2,
                             TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
                         ]
                     },
                 )
@@ -996,13 +1064,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13 | 14) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1378,6 +1451,28 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_3 => {
+                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(8) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1395,7 +1490,8 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2 => true,
+            | CONTENT_2
+            | CONTENT_3 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

@@ -59,23 +59,29 @@ const AFTER_SECTION_START_2: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(10);
 
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(11);
+
 /// A call, as one object.
-const CALL: StateId = StateId(11);
+const CALL: StateId = StateId(12);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(12);
+const CALL_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(13);
+const AFTER_CALL: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const AFTER_SECTION_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(15);
+const AFTER_TOOLS_3: StateId = StateId(16);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(16);
+const CONTENT_2: StateId = StateId(17);
+
+/// Answer text.
+const CONTENT_3: StateId = StateId(18);
 const MARKER_END: Marker = Marker::new("<|end|>")
     .layout("\n", "\n")
     .at_end(const {
@@ -87,6 +93,9 @@ const MARKER_END: Marker = Marker::new("<|end|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER_THINKING: Marker = Marker::new("</thinking>")
+    .followed_by(const { &[text("</thinking>"), text("<tool_calls>")] })
+    .leading();
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -119,6 +128,14 @@ const TO_CONTENT_B: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
         CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_C: Transition = Transition::new("reasoning.end", &[], CONTENT)
+    .recovery();
+const TO_CONTENT_3: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -202,11 +219,17 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CONTENT_E: Transition = Transition::new(
+        "content",
+        const { &[Action::CloseFence] },
+        CONTENT,
+    )
+    .recovery();
 
 /// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -225,7 +248,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<|end|>`, `<|user|>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<|end|>`, `<|user|>`, `</thinking>\n`, `</thinking>`, `````, ``<tool_calls>`, ``<thinking>`, `<tool_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END,
@@ -241,7 +264,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|tool_result|>"),
         Marker::new("<|end|>"),
         Marker::new("<|user|>"),
+        Marker::new("</thinking>\n").leading(),
+        MARKER_THINKING,
         Marker::new("```"),
+        Marker::new("`<tool_calls>"),
+        Marker::new("`<thinking>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -301,14 +328,29 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_calls>`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("["),
+        Marker::new("<tool_calls>"),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `[`, `<tool_calls>`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<tool_calls>").peek(),
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
@@ -403,7 +445,7 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `</thinking>\n`, `</thinking>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END,
@@ -418,6 +460,30 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|content|>"),
         Marker::new("<|system|>"),
         Marker::new("<|tool_result|>"),
+        Marker::new("</thinking>\n").leading(),
+        MARKER_THINKING,
+    ]
+});
+
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<|end|>`, `<|user|>`, `</thinking>\n`, `</thinking>`; searched for by `<`, ``` and `\n` (memchr3).
+static CONTENT_3_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("`"),
+        Marker::new("\n\n").peek(),
+        Marker::new("<|assistant|>"),
+        Marker::new("<|content|>"),
+        Marker::new("<|system|>"),
+        Marker::new("<|tool_result|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|user|>"),
+        Marker::new("</thinking>\n").leading(),
+        MARKER_THINKING,
     ]
 });
 
@@ -525,12 +591,16 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
                             Transition::new(
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
                                 )
                                 .recovery(),
+                            TO_CONTENT_3,
+                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -641,6 +711,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new(
+                                    "tools.section_start",
+                                    &[],
+                                    AFTER_SECTION_START_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -652,6 +728,24 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_SECTION_START_3", None)
+                .markers(
+                    &AFTER_SECTION_START_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            Transition::new(
+                                    "tools.section_start",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_SECTION_END_3,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -732,7 +826,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
@@ -759,7 +853,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS_3", None)
                 .markers(
@@ -781,7 +875,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_C)
+                .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -794,17 +888,39 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT,
-                                )
-                                .recovery(),
+                            TO_CONTENT_E,
                             TO_START_2,
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
+                .markers(
+                    &CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_CONTENT_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_CONTENT_C,
+                            TO_CONTENT_C,
                         ]
                     },
                 )
@@ -921,13 +1037,18 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(13 | 14) => Flow::Go(CONTENT),
+                    Found::Marker(15) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16 | 17) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1017,7 +1138,8 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1025,6 +1147,18 @@ impl Machine for Parser {
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1237,6 +1371,32 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
+                    Found::Marker(12 | 13) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CONTENT_3 => {
+                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(8) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9..=11) => {
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1254,7 +1414,8 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2 => true,
+            | CONTENT_2
+            | CONTENT_3 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true
