@@ -99,7 +99,6 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     parts.extend(stray::markers(spec));
     parts.extend(stray::repeated_closer(spec));
     parts.push(fence::code(spec));
-    parts.extend(fence::quotes(spec));
     if has_calls {
         parts.push(stray::broken_call(spec));
     }

@@ -55,8 +55,10 @@ pub(super) fn before_more(spec: &Source<'_>) -> Vec<Literal> {
     let users = parts(user).into_iter().filter_map(|part| user.find(part).and_then(|at| user.get(at..)));
     let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
     let all = ends.chain(own).chain(users.take(2)).filter(|core| is_special_token(core.as_bytes()));
-    let end = |core: &str| tolerated(MarkerKey::TurnEnd, core, Role::AfterEnd);
-    of_turn_alone(spec, all).into_iter().map(end).chain(last_message(spec).iter().map(|core| end(core))).collect()
+    let end = |core| tolerated(MarkerKey::TurnEnd, core, Role::AfterEnd);
+    let last = last_message(spec).into_iter();
+    let last = last.map(|core| tolerated(MarkerKey::ContentEnd, &core, Role::AfterEnd));
+    of_turn_alone(spec, all).into_iter().map(end).chain(last).collect()
 }
 
 /// What ends the last message of a turn, with the token after it that begins the header of another message. Messages before the last

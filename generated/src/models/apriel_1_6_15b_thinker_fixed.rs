@@ -74,11 +74,8 @@ const AFTER_TOOLS_3: StateId = StateId(14);
 /// Answer text.
 const CONTENT_2: StateId = StateId(15);
 
-/// Answer text.
-const CONTENT_3: StateId = StateId(16);
-
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START: StateId = StateId(17);
+const AFTER_TURN_ASSISTANT_START: StateId = StateId(16);
 const MARKER_S: Marker = Marker::new("</s>")
     .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
 const MARKER_EOS: Marker = Marker::new("<eos>")
@@ -121,12 +118,6 @@ const TO_CONTENT_2: Transition = Transition::new(
         "content",
         const { &[Action::OpenFence] },
         CONTENT_2,
-    )
-    .recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
@@ -206,14 +197,8 @@ const TO_CONTENT_D: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_E: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, ``<tool_calls>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -235,12 +220,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_BEGIN_FINAL_RESPONSE,
         MARKER_BEGIN_FINAL_RESPONSE_B,
         Marker::new("```"),
-        Marker::new("`<tool_calls>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, ``<tool_calls>`, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -262,7 +246,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_BEGIN_FINAL_RESPONSE_C,
         MARKER_BEGIN_FINAL_RESPONSE_D,
         Marker::new("```"),
-        Marker::new("`<tool_calls>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -463,33 +446,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`; searched for by their first bytes (a table).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<|begin_assistant|>"),
-        Marker::new("<|begin_content|>"),
-        Marker::new("<|begin_system|>"),
-        Marker::new("<|begin_tool_result|>"),
-        Marker::new("<|end|>\n<|begin_user|>"),
-        Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
-        MARKER_BEGIN_FINAL_RESPONSE_C,
-        MARKER_BEGIN_FINAL_RESPONSE_D,
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, ``<tool_calls>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -511,7 +468,6 @@ static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
         MARKER_BEGIN_FINAL_RESPONSE,
         MARKER_BEGIN_FINAL_RESPONSE_B,
         Marker::new("```"),
-        Marker::new("`<tool_calls>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -606,7 +562,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_2,
-                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -638,7 +593,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_2,
-                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -921,40 +875,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            TO_CONTENT_E,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_CONTENT_C,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_C,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                         ]
@@ -985,7 +915,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_2,
-                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -1080,10 +1009,6 @@ impl Machine for Parser {
                         Flow::Go(CONTENT_2)
                     }
                     Found::Marker(19) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1114,10 +1039,6 @@ impl Machine for Parser {
                         Flow::Go(CONTENT_2)
                     }
                     Found::Marker(19) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1371,30 +1292,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8..=10) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11..=17) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(18 | 19) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             AFTER_TURN_ASSISTANT_START => {
                 match io.expect(&AFTER_TURN_ASSISTANT_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
@@ -1418,10 +1315,6 @@ impl Machine for Parser {
                         Flow::Go(CONTENT_2)
                     }
                     Found::Marker(19) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1442,7 +1335,6 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | UNPARSED_2
             | CONTENT_2
-            | CONTENT_3
             | AFTER_TURN_ASSISTANT_START => true,
             AFTER_CALL => {
                 io.end_calls();

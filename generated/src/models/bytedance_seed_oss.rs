@@ -106,9 +106,6 @@ const AFTER_CALL: StateId = StateId(25);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(26);
-
-/// Answer text.
-const CONTENT_3: StateId = StateId(27);
 const MARKER_SEED_EOS: Marker = Marker::new("<seed:eos>")
     .at_end(const {
         &[
@@ -160,12 +157,6 @@ const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
     AFTER_PER_CALL_START_2,
 );
 const TO_CONTENT: Transition = Transition::new("reasoning.end", &[], CONTENT).recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
-    )
-    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
     "tools.function.name_suffix",
     const { &[Action::StartKnown] },
@@ -406,12 +397,6 @@ const TO_CALL_NAME_C: Transition = Transition::new(
         CALL_NAME,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
 /// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:bos>assistant`, `<seed:think>`, `<seed:eos>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -432,7 +417,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `<seed:eos>`, `</seed:think>\n`, `</seed:think>`, `````, ``<seed:tool_call>`, ``<function=`, ``<seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `<seed:eos>`, `</seed:think>\n`, `</seed:think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -446,9 +431,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</seed:think>\n").leading(),
         MARKER_SEED_THINK,
         Marker::new("```"),
-        Marker::new("`<seed:tool_call>"),
-        Marker::new("`<function="),
-        Marker::new("`<seed:think>"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -897,23 +879,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<seed:eos>`, `</seed:think>\n`, `</seed:think>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_SEED_EOS,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        MARKER_SEED_EOS_B,
-        Marker::new("</seed:think>\n").leading(),
-        MARKER_SEED_THINK,
-    ]
-});
-
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
     function_field: text(""),
@@ -1027,9 +992,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1614,28 +1576,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_START_2,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_UNPARSED_2,
                             TO_CONTENT,
                             TO_CONTENT,
                         ]
@@ -1823,14 +1770,10 @@ impl Machine for Parser {
                         Flow::Go(CONTENT_2)
                     }
                     Found::Marker(11..=13) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(14..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2526,23 +2469,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -2556,8 +2482,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();

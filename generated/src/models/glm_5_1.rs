@@ -80,35 +80,32 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 /// Answer text.
 const CONTENT_2: StateId = StateId(17);
 
-/// Answer text.
-const CONTENT_3: StateId = StateId(18);
-
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(18);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(20);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(21);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(22);
+const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(21);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(23);
+const ARGUMENT_VALUE_2: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(24);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(25);
+const AFTER_ARGUMENTS: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(26);
+const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(27);
+const AFTER_TOOLS_3: StateId = StateId(26);
 const MARKER_S: Marker = Marker::new("</s>").followed_by(const { &[text("<|user|>")] });
 const MARKER_EOS: Marker = Marker::new("<eos>")
     .followed_by(const { &[text("<|user|>")] });
@@ -161,12 +158,6 @@ const TO_CONTENT_B: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT_C: Transition = Transition::new("reasoning.end", &[], CONTENT)
-    .recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
-    )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
@@ -238,19 +229,6 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
             ]
         },
         UNPARSED_2,
-    )
-    .recovery();
-const TO_CONTENT_3_B: Transition = Transition::new(
-        "content",
-        const {
-            &[
-                Action::StartCall,
-                Action::EndCallIncomplete,
-                Action::EndCalls,
-                Action::CloseFence,
-            ]
-        },
-        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_TURN_END_D: Transition = Transition::new(
@@ -329,24 +307,18 @@ const TO_CONTENT_E: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_F: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
     &[],
     ARGUMENT_NAME,
 );
-const TO_CONTENT_G: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_H: Transition = Transition::new(
+const TO_CONTENT_G: Transition = Transition::new(
     "",
     const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
@@ -372,7 +344,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`, `````, ``<tool_call>`, ``<think>`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -393,8 +365,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>\n").leading(),
         MARKER_THINK,
         Marker::new("```"),
-        Marker::new("`<tool_call>"),
-        Marker::new("`<think>"),
         Marker::new("<tool_call>"),
     ]
 });
@@ -487,7 +457,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, ``<tool_call>`, ``<think>`, `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, `</arg_key>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -513,8 +483,6 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think>\n"),
         Marker::new("```"),
-        Marker::new("`<tool_call>"),
-        Marker::new("`<think>"),
         Marker::new("</arg_key>"),
     ]
 });
@@ -603,30 +571,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
-        Marker::new("</think>\n").leading(),
-        MARKER_THINK,
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|observation|>"),
-        Marker::new("<|system|>"),
-        Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n").leading(),
         MARKER_THINK,
     ]
@@ -912,8 +856,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1192,8 +1134,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3_B,
-                            TO_CONTENT_3_B,
                             Transition::new(
                                     "tools.arguments.name_suffix",
                                     const {
@@ -1320,38 +1260,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            TO_CONTENT_F,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_START_2,
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_C,
                             TO_CONTENT_C,
                         ]
@@ -1441,7 +1359,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS_NAME_SUFFIX_2", None)
                 .markers(
@@ -1524,7 +1442,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS", None)
                 .markers(
@@ -1550,7 +1468,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_CALL", None)
                 .markers(
@@ -1583,7 +1501,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_H)
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_TOOLS_3", None)
                 .markers(
@@ -1609,7 +1527,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_H)
+                .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
@@ -1757,11 +1675,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18 | 19) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1979,14 +1893,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(23 | 24) => {
-                        io.start_call();
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(25) => {
+                    Found::Marker(23) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
@@ -2121,30 +2028,6 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10..=15) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2420,8 +2303,7 @@ impl Machine for Parser {
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_PER_CALL_END_3 => {
                 io.end_calls();
                 true

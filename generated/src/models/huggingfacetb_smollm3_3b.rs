@@ -82,9 +82,6 @@ const AFTER_TOOLS_4: StateId = StateId(17);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(18);
-
-/// Answer text.
-const CONTENT_3: StateId = StateId(19);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -131,12 +128,6 @@ const TO_CONTENT: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
-    .recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
-    )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
@@ -220,12 +211,6 @@ const TO_CONTENT_D: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_E: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -244,7 +229,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, ``<tool_call>`, ``<think>`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -260,8 +245,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>\n").leading(),
         MARKER_THINK_B,
         Marker::new("```"),
-        Marker::new("`<tool_call>"),
-        Marker::new("`<think>"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
@@ -473,25 +456,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-        Marker::new("</think>\n").leading(),
-        MARKER_THINK_B,
-    ]
-});
-
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
     function_field: text(""),
@@ -615,8 +579,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -925,31 +887,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_START_2,
                             TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                         ]
@@ -1071,11 +1016,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13 | 14) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(15) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1456,27 +1397,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9 | 10) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -1490,8 +1410,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

@@ -95,38 +95,35 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(21);
 /// Answer text.
 const CONTENT_2: StateId = StateId(22);
 
-/// Answer text.
-const CONTENT_3: StateId = StateId(23);
-
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(24);
+const UNPARSED_3: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_8: StateId = StateId(25);
+const AFTER_SECTION_END_8: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(26);
+const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(25);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_3: StateId = StateId(27);
+const ARGUMENT_VALUE_3: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_5: StateId = StateId(28);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_5: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(29);
+const AFTER_ARGUMENTS: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(30);
+const AFTER_CALL: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(31);
+const AFTER_TOOLS_3: StateId = StateId(30);
 
 /// Broken markup.
-const UNPARSED_5: StateId = StateId(32);
+const UNPARSED_5: StateId = StateId(31);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_11: StateId = StateId(33);
+const AFTER_SECTION_END_11: StateId = StateId(32);
 const MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
     "<｜hy_eos:opensource｜><｜hy_User:opensource｜>",
 );
@@ -219,12 +216,6 @@ const TO_CONTENT_B: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT_C: Transition = Transition::new("reasoning.end", &[], CONTENT)
-    .recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
-    )
     .recovery();
 const TO_AFTER_PER_CALL_START: Transition = Transition::new(
         "tools.section_end",
@@ -377,12 +368,6 @@ const TO_CONTENT_2: Transition = Transition::new(
         CONTENT_2,
     )
     .recovery();
-const TO_CONTENT_3_B: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::CloseFence] },
-        CONTENT_3,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
@@ -459,12 +444,6 @@ const TO_CONTENT_2_B: Transition = Transition::new(
         CONTENT_2,
     )
     .recovery();
-const TO_CONTENT_3_C: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCalls, Action::CloseFence] },
-        CONTENT_3,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -481,22 +460,10 @@ const TO_CONTENT_J: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_K: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 const TO_CONTENT_2_C: Transition = Transition::new(
         "content",
         const { &[Action::EndCall, Action::EndCalls, Action::OpenFence] },
         CONTENT_2,
-    )
-    .recovery();
-const TO_CONTENT_3_D: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCall, Action::EndCalls, Action::CloseFence] },
-        CONTENT_3,
     )
     .recovery();
 const TO_UNPARSED_5: Transition = Transition::new(
@@ -528,7 +495,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `</think:opensource>`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `</think:opensource>`, `````, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -549,9 +516,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</think:opensource>\n").leading(),
         MARKER_THINK_OPENSOURCE,
         Marker::new("```"),
-        Marker::new("`<tool_calls:opensource>"),
-        Marker::new("`<tool_call:opensource>"),
-        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -680,7 +644,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -707,9 +671,6 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
-        Marker::new("`<tool_calls:opensource>"),
-        Marker::new("`<tool_call:opensource>"),
-        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -773,7 +734,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key:opensource>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -798,9 +759,6 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
-        Marker::new("`<tool_calls:opensource>"),
-        Marker::new("`<tool_call:opensource>"),
-        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -848,30 +806,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<think:opensource>").unmentioned(),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("<｜hy_Assistant:opensource｜>"),
-        Marker::new("</think:opensource>\n").leading(),
-        MARKER_THINK_OPENSOURCE,
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `</think:opensource>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<｜hy_eos:opensource｜>"),
-        Marker::new("<｜hy_Assistant:opensource｜>"),
-        MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n").leading(),
         MARKER_THINK_OPENSOURCE,
     ]
@@ -933,7 +867,7 @@ static ARGUMENT_VALUE_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -959,14 +893,11 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const
         MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
-        Marker::new("`<tool_calls:opensource>"),
-        Marker::new("`<tool_call:opensource>"),
-        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -991,14 +922,11 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
-        Marker::new("`<tool_calls:opensource>"),
-        Marker::new("`<tool_call:opensource>"),
-        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -1025,14 +953,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
-        Marker::new("`<tool_calls:opensource>"),
-        Marker::new("`<tool_call:opensource>"),
-        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -1057,9 +982,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
-        Marker::new("`<tool_calls:opensource>"),
-        Marker::new("`<tool_call:opensource>"),
-        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -1069,7 +991,7 @@ static UNPARSED_5_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, ``<tool_calls:opensource>`, ``<tool_call:opensource>`, ``<think:opensource>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -1094,9 +1016,6 @@ static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
-        Marker::new("`<tool_calls:opensource>"),
-        Marker::new("`<tool_call:opensource>"),
-        Marker::new("`<think:opensource>"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -1215,9 +1134,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -1477,9 +1393,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
                             TO_CONTENT_2,
-                            TO_CONTENT_3_B,
-                            TO_CONTENT_3_B,
-                            TO_CONTENT_3_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1621,9 +1534,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_D,
                             TO_CONTENT_I,
                             TO_CONTENT_2_B,
-                            TO_CONTENT_3_C,
-                            TO_CONTENT_3_C,
-                            TO_CONTENT_3_C,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1687,37 +1597,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            TO_CONTENT_K,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_START_2,
                             TO_CONTENT,
                             TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_CONTENT_K,
-                            TO_CONTENT_K,
-                            TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_C,
                             TO_CONTENT_C,
                         ]
@@ -1854,9 +1742,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
                             TO_CONTENT_2,
-                            TO_CONTENT_3_B,
-                            TO_CONTENT_3_B,
-                            TO_CONTENT_3_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1890,9 +1775,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
                             TO_CONTENT_2,
-                            TO_CONTENT_3_B,
-                            TO_CONTENT_3_B,
-                            TO_CONTENT_3_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1933,9 +1815,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
                             TO_CONTENT_2_C,
-                            TO_CONTENT_3_D,
-                            TO_CONTENT_3_D,
-                            TO_CONTENT_3_D,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1969,9 +1848,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
                             TO_CONTENT_2_C,
-                            TO_CONTENT_3_D,
-                            TO_CONTENT_3_D,
-                            TO_CONTENT_3_D,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -2023,9 +1899,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_D,
                             TO_CONTENT_I,
                             TO_CONTENT_2_B,
-                            TO_CONTENT_3_C,
-                            TO_CONTENT_3_C,
-                            TO_CONTENT_3_C,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -2266,15 +2139,11 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18..=20) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(21) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2529,13 +2398,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(24..=26) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(27) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2680,12 +2543,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22..=24) => {
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(25) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2754,26 +2612,6 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(9 | 10) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7 | 8) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9..=15) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2903,13 +2741,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(23..=25) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(26) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2978,13 +2810,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22..=24) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(25) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3059,13 +2885,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(24..=26) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(27) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3134,13 +2954,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22..=24) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(25) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3203,12 +3017,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22..=24) => {
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(25) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -3232,8 +3041,7 @@ impl Machine for Parser {
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();

@@ -76,9 +76,6 @@ const AFTER_TOOLS_4: StateId = StateId(15);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(16);
-
-/// Answer text.
-const CONTENT_3: StateId = StateId(17);
 const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
     .layout("", "\n")
     .at_end(const {
@@ -169,12 +166,6 @@ const TO_CONTENT_D: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_E: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -192,7 +183,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `````, ``<tool_call>`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TEXT,
@@ -204,7 +195,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
         Marker::new("```"),
-        Marker::new("`<tool_call>"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
@@ -369,22 +359,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_END_OF_TEXT,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|start_of_role|>user<|end_of_role|>"),
-    ]
-});
-
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
     function_field: text(""),
@@ -485,12 +459,6 @@ pub static PROGRAM: Program = Program {
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT_3,
                                 )
                                 .recovery(),
                             TO_AFTER_PER_CALL_START_2,
@@ -742,27 +710,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_CONTENT_B,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                         ]
                     },
                 )
@@ -873,10 +827,6 @@ impl Machine for Parser {
                         Flow::Go(CONTENT_2)
                     }
                     Found::Marker(9) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1169,26 +1119,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -1201,8 +1131,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

@@ -65,17 +65,14 @@ const AFTER_SECTION_END_3: StateId = StateId(11);
 /// Answer text.
 const CONTENT_2: StateId = StateId(12);
 
-/// Answer text.
-const CONTENT_3: StateId = StateId(13);
-
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(14);
+const UNPARSED_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(15);
+const AFTER_SECTION_END_5: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(16);
+const AFTER_ARGUMENTS: StateId = StateId(15);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
@@ -227,12 +224,6 @@ const TO_CONTENT_G: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_H: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -252,7 +243,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, ``<function=`, `<function=`, `<function=\"`, `<function name=\"`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `<function=`, `<function=\"`, `<function name=\"`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -266,7 +257,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
-        Marker::new("`<function="),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -340,7 +330,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, ``<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -358,7 +348,6 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
-        Marker::new("`<function="),
     ]
 });
 
@@ -395,24 +384,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, ```, `\n\n`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_EOT_ID,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<|eom_id|>"),
-        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|python_tag|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|start_header_id|>user<|end_header_id|>"),
-    ]
-});
-
 /// The markers of this state: `<|eom_id|>`; searched for by `<` (memchr).
 static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|eom_id|>").peek()]
@@ -436,7 +407,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, ``<function=`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -454,7 +425,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("```"),
-        Marker::new("`<function="),
     ]
 });
 
@@ -534,12 +504,6 @@ pub static PROGRAM: Program = Program {
                                     "content",
                                     const { &[Action::OpenFence] },
                                     CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::CloseFence] },
-                                    CONTENT_3,
                                 )
                                 .recovery(),
                             TO_CALL_NAME,
@@ -722,12 +686,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls, Action::CloseFence] },
-                                    CONTENT_3,
-                                )
-                                .recovery(),
                         ]
                     },
                 )
@@ -777,31 +735,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_CONTENT_H,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_CONTENT_H,
-                            TO_CONTENT_H,
-                            TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                         ]
                     },
                 )
@@ -867,14 +809,6 @@ pub static PROGRAM: Program = Program {
                                         &[Action::EndCall, Action::EndCalls, Action::OpenFence]
                                     },
                                     CONTENT_2,
-                                )
-                                .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::CloseFence]
-                                    },
-                                    CONTENT_3,
                                 )
                                 .recovery(),
                         ]
@@ -1000,14 +934,10 @@ impl Machine for Parser {
                         Flow::Go(CONTENT_2)
                     }
                     Found::Marker(11) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(12 | 13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
@@ -1193,11 +1123,6 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.speculate_here(CONTENT);
@@ -1253,30 +1178,6 @@ impl Machine for Parser {
                     Found::Marker(8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7 | 8) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1379,12 +1280,6 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1405,8 +1300,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_calls();
                 true

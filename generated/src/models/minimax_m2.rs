@@ -100,9 +100,6 @@ const AFTER_CALL: StateId = StateId(23);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(24);
-
-/// Answer text.
-const CONTENT_3: StateId = StateId(25);
 const MARKER_E: Marker = Marker::new("[e~[")
     .layout("", "\n")
     .at_end(const {
@@ -142,12 +139,6 @@ const TO_UNPARSED_2: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT: Transition = Transition::new("reasoning.end", &[], CONTENT).recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
-    )
-    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
@@ -404,14 +395,8 @@ const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_CONTENT_D: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `[e~[`, `</think>\n`, `</think>`, `````, ``<minimax:tool_call>`, ``<invoke name=\"`, ``<think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `[e~[`, `</think>\n`, `</think>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -425,9 +410,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_THINK_B,
         MARKER_THINK_C,
         Marker::new("```"),
-        Marker::new("`<minimax:tool_call>"),
-        Marker::new("`<invoke name=\""),
-        Marker::new("`<think>"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -845,23 +827,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `[e~[`, `</think>\n`, `</think>`; searched for by their first bytes (a table).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_E,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        MARKER_E_B,
-        MARKER_THINK_B,
-        MARKER_THINK_C,
-    ]
-});
-
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
     function_field: text(""),
@@ -932,9 +897,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1493,28 +1455,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_CONTENT_D,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_START,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2,
                             TO_CONTENT,
                             TO_CONTENT,
                         ]
@@ -1691,14 +1638,10 @@ impl Machine for Parser {
                         Flow::Go(CONTENT_2)
                     }
                     Found::Marker(11..=13) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(14..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2340,23 +2283,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -2369,8 +2295,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();

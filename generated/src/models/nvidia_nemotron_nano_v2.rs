@@ -79,9 +79,6 @@ const AFTER_TOOLS_3: StateId = StateId(16);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(17);
-
-/// Answer text.
-const CONTENT_3: StateId = StateId(18);
 const MARKER_SPECIAL_12: Marker = Marker::new("<SPECIAL_12>")
     .layout("\n", "\n")
     .at_end(const {
@@ -124,12 +121,6 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     AFTER_SECTION_START_2,
 );
 const TO_CONTENT: Transition = Transition::new("reasoning.end", &[], CONTENT).recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
-    )
-    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -216,12 +207,6 @@ const TO_CONTENT_B: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_C: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
 /// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<SPECIAL_11>Assistant`, `<think>`, `<SPECIAL_12>`, `<TOOLCALL>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -239,7 +224,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<SPECIAL_12>`, `</think>\n`, `</think>`, `````, ``<TOOLCALL>`, ``<think>`, `<TOOLCALL>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<SPECIAL_12>`, `</think>\n`, `</think>`, `````, `<TOOLCALL>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SPECIAL_12,
@@ -253,8 +238,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>\n").leading(),
         MARKER_THINK_B,
         Marker::new("```"),
-        Marker::new("`<TOOLCALL>"),
-        Marker::new("`<think>"),
         Marker::new("<TOOLCALL>"),
     ]
 });
@@ -440,23 +423,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<SPECIAL_12>`, `</think>\n`, `</think>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_SPECIAL_12,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        MARKER_SPECIAL_12_B,
-        Marker::new("</think>\n").leading(),
-        MARKER_THINK_B,
-    ]
-});
-
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
     function_field: text(""),
@@ -563,8 +529,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -845,28 +809,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_CONTENT_C,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_START_2,
-                            TO_CONTENT,
-                            TO_CONTENT,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                            TO_UNPARSED_2,
                             TO_CONTENT,
                             TO_CONTENT,
                         ]
@@ -984,11 +933,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11 | 12) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(13) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1308,23 +1253,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -1338,8 +1266,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true

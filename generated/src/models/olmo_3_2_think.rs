@@ -101,14 +101,11 @@ const AFTER_SECTION_END_3: StateId = StateId(23);
 /// Answer text.
 const CONTENT_2: StateId = StateId(24);
 
-/// Answer text.
-const CONTENT_3: StateId = StateId(25);
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(26);
-
-/// Only markers may come here.
-const AFTER_CALL: StateId = StateId(27);
+const AFTER_CALL: StateId = StateId(26);
 const MARKER_S: Marker = Marker::new("</s>")
     .followed_by(const { &[text("<|im_end|>\n<|im_start|>user")] });
 const MARKER_EOS: Marker = Marker::new("<eos>")
@@ -147,12 +144,6 @@ const TO_CONTENT: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
-    .recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
-    )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
@@ -246,12 +237,6 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_3_B: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCalls, Action::CloseFence] },
-        CONTENT_3,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -261,18 +246,6 @@ const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
         "tools.arguments",
         &[],
         ARGUMENT_VALUE,
-    )
-    .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_3_C: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCall, Action::EndCalls, Action::CloseFence] },
-        CONTENT_3,
     )
     .recovery();
 
@@ -297,7 +270,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`, `````, ``<function_calls>`, ``<think>`, `<function_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`, `````, `<function_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -317,8 +290,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>\n").leading(),
         MARKER_THINK,
         Marker::new("```"),
-        Marker::new("`<function_calls>"),
-        Marker::new("`<think>"),
         Marker::new("<function_calls>"),
     ]
 });
@@ -432,7 +403,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, ``<function_calls>`, ``<think>`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -453,8 +424,6 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think>\n"),
         Marker::new("```"),
-        Marker::new("`<function_calls>"),
-        Marker::new("`<think>"),
         Marker::new("<function_calls>"),
     ]
 });
@@ -567,35 +536,12 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>\n<|im_start|>user"),
-        Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
-        Marker::new("</think>\n").leading(),
-        MARKER_THINK,
-    ]
-});
-
 /// The markers of this state: `)`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(")")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, ``<function_calls>`, ``<think>`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -618,8 +564,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_EOT_ID,
         Marker::new("</think>\n"),
         Marker::new("```"),
-        Marker::new("`<function_calls>"),
-        Marker::new("`<think>"),
         Marker::new("<function_calls>"),
     ]
 });
@@ -726,8 +670,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -976,8 +918,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3_B,
-                            TO_CONTENT_3_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1114,35 +1054,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            TO_CONTENT_E,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_START_2,
                             TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                         ]
@@ -1193,8 +1112,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3_C,
-                            TO_CONTENT_3_C,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1320,11 +1237,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17 | 18) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(19) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1558,12 +1471,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18 | 19) => {
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(20) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1675,26 +1583,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8..=14) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -1756,13 +1644,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(20 | 21) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(22) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1788,8 +1670,7 @@ impl Machine for Parser {
             | AFTER_SECTION_START
             | AFTER_TURN_END
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_FUNCTION_CLOSE => {
                 io.end_calls();
                 true

@@ -162,6 +162,12 @@ const TO_UNPARSED_2: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "content.end",
+        const { &[Action::AfterEnd, Action::CloseContent] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
@@ -274,9 +280,17 @@ const TO_CONTENT_E: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_UNPARSED_2_D: Transition = Transition::new(
+        "content.end",
+        const {
+            &[Action::EndCall, Action::EndCalls, Action::AfterEnd, Action::CloseContent]
+        },
         UNPARSED_2,
     )
     .recovery();
@@ -318,9 +332,15 @@ const TO_CONTENT_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenContent] },
     CONTENT_2,
 );
-const TO_UNPARSED_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_E: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_UNPARSED_2_F: Transition = Transition::new(
+        "content.end",
+        const { &[Action::EndCalls, Action::AfterEnd, Action::CloseContent] },
         UNPARSED_2,
     )
     .recovery();
@@ -1010,8 +1030,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1063,8 +1083,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1108,8 +1128,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1208,8 +1228,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1261,8 +1281,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1384,14 +1404,14 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1466,14 +1486,14 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                     "content",
                                     const {
@@ -1532,14 +1552,14 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_F,
+                            TO_UNPARSED_2_F,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
                         ]
                     },
                 )
@@ -1572,14 +1592,14 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_F,
+                            TO_UNPARSED_2_F,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
@@ -1700,14 +1720,14 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_F,
+                            TO_UNPARSED_2_F,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
                         ]
                     },
                 )

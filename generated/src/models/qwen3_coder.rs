@@ -103,9 +103,6 @@ const AFTER_CALL: StateId = StateId(24);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(25);
-
-/// Answer text.
-const CONTENT_3: StateId = StateId(26);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -166,12 +163,6 @@ const TO_CONTENT: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::Unparsed] },
         CONTENT,
-    )
-    .recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
     )
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
@@ -398,12 +389,6 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C: Transition = Transition::new(
         AFTER_ARGUMENTS_VALUE_SUFFIX_3,
     )
     .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -424,7 +409,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `````, ``<tool_call>`, ``<function=`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -437,8 +422,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("```"),
-        Marker::new("`<tool_call>"),
-        Marker::new("`<function="),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -866,23 +849,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<|im_start|>assistant"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-    ]
-});
-
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
     function_field: text(""),
@@ -977,8 +943,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1515,28 +1479,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_CONTENT,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                         ]
                     },
                 )
@@ -1705,15 +1654,11 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10 | 11) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(10..=12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2336,26 +2281,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9 | 10) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -2368,8 +2293,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();
                 io.end_calls();

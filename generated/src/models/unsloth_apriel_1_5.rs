@@ -79,9 +79,6 @@ const AFTER_TOOLS_3: StateId = StateId(16);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(17);
-
-/// Answer text.
-const CONTENT_3: StateId = StateId(18);
 const MARKER_END: Marker = Marker::new("<|end|>")
     .layout("\n", "\n")
     .at_end(const {
@@ -131,12 +128,6 @@ const TO_CONTENT_B: Transition = Transition::new(
     )
     .recovery();
 const TO_CONTENT_C: Transition = Transition::new("reasoning.end", &[], CONTENT)
-    .recovery();
-const TO_CONTENT_3: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT_3,
-    )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
@@ -224,12 +215,6 @@ const TO_CONTENT_D: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_E: Transition = Transition::new(
-        "content",
-        const { &[Action::CloseFence] },
-        CONTENT,
-    )
-    .recovery();
 
 /// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -248,7 +233,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<|end|>`, `<|user|>`, `</thinking>\n`, `</thinking>`, `````, ``<tool_calls>`, ``<thinking>`, `<tool_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<|end|>`, `<|user|>`, `</thinking>\n`, `</thinking>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END,
@@ -267,8 +252,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("</thinking>\n").leading(),
         MARKER_THINKING,
         Marker::new("```"),
-        Marker::new("`<tool_calls>"),
-        Marker::new("`<thinking>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -465,28 +448,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ```, `\n\n`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<|end|>`, `<|user|>`, `</thinking>\n`, `</thinking>`; searched for by `<`, ``` and `\n` (memchr3).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("`"),
-        Marker::new("\n\n").peek(),
-        Marker::new("<|assistant|>"),
-        Marker::new("<|content|>"),
-        Marker::new("<|system|>"),
-        Marker::new("<|tool_result|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|user|>"),
-        Marker::new("</thinking>\n").leading(),
-        MARKER_THINKING,
-    ]
-});
-
 /// The keys of a call object.
 static CALL_SHAPE: CallShape = CallShape {
     function_field: text(""),
@@ -599,8 +560,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT_2,
                                 )
                                 .recovery(),
-                            TO_CONTENT_3,
-                            TO_CONTENT_3,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -888,37 +847,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::CloseFence] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_START_2,
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_C,
-                        ]
-                    },
-                )
-                .end(&[]),
-            State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
-                .markers(
-                    &CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            Transition::new("turn.end", &[], AFTER_TURN_END),
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_AFTER_TURN_END_2,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_CONTENT,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_CONTENT_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_C,
                             TO_CONTENT_C,
                         ]
@@ -1044,11 +983,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(16 | 17) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1376,31 +1311,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            CONTENT_3 => {
-                match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9..=11) => {
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -1414,8 +1324,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2
-            | CONTENT_2
-            | CONTENT_3 => true,
+            | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();
                 true
