@@ -242,9 +242,7 @@ impl<'a> TurnRules<'a> {
 
     /// The markers that a text must not contain: those that templates write, and those after which a parser reads nothing more.
     pub(super) fn markers_in_text(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
-        // What closes the answer ends the text before the rest of such a marker.
-        let ends =
-            |transition: &Transition| transition.does(&Action::AfterEnd) && !transition.does(&Action::CloseContent);
+        let ends = |transition: &Transition| transition.does(&Action::AfterEnd);
         self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition) || ends(transition)).list()
     }
 

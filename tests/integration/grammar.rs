@@ -5,7 +5,7 @@ use crate::support::grammar::{is_reported, load, refuses, rendered, sentences, w
 use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use unjinja::abi_3::{Action, Confirm, Marker, Needs, Origin, Transition};
+use unjinja::abi_3::{Action, Needs, Origin};
 use unjinja::{GrammarOptions, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_grammar::GrammarExt;
@@ -108,10 +108,7 @@ fn no_text_holds_the_end_of_the_turn() -> Result<(), Failure> {
     for model in all_models()?.iter().filter(|model| has_calls(model)) {
         let program = model.parser.program();
         let arrows = program.states.iter().flat_map(|state| state.arrows());
-        // Others end the turn only before the start of the user's turn.
-        let is_end =
-            |marker: &Marker, step: &Transition| step.does(&Action::AfterEnd) && marker.confirm == Confirm::Nothing;
-        let ends = arrows.filter(|(marker, step)| is_end(marker, step)).map(|(marker, _)| marker.core.to_string());
+        let ends = arrows.filter(|(_, step)| step.does(&Action::AfterEnd)).map(|(marker, _)| marker.core.to_string());
         // Known: a grammar takes an end that begins as another marker for that marker, such as the end of a message in gpt-oss.
         let written = program.states.iter().flat_map(|state| state.arrows());
         let written = written.filter(|(_, step)| step.origin == Origin::Canonical).map(|(marker, _)| &*marker.core);

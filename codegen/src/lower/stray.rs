@@ -49,7 +49,7 @@ pub(super) fn markers(spec: &Source<'_>) -> Vec<Expr> {
     let broken = |(tag, action)| Expr::Sequence(vec![Expr::Literal(tag), Expr::Action(action)]);
     let strays = strays.chain(others).filter(|(tag, _)| !is_end(tag)).map(broken);
     let rest = PlanHole::text(Channel::Unparsed, Vec::new(), Openers::Any);
-    let ends: Vec<Expr> = ends.iter().cloned().chain(turn_end::before_user(spec)).map(Expr::Literal).collect();
+    let ends: Vec<Expr> = ends.iter().cloned().map(Expr::Literal).collect();
     let has_ends = !ends.is_empty();
     let end = sequence(vec![Expr::Choice(ends), Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
     strays.chain(has_ends.then_some(end)).collect()

@@ -67,16 +67,6 @@ const AFTER_CALL: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_TOOLS_3: StateId = StateId(13);
-const MARKER_S: Marker = Marker::new("</s>")
-    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
-const MARKER_EOS: Marker = Marker::new("<eos>")
-    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("<|assistant_end|><|user_start|>")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -157,7 +147,7 @@ const TO_AFTER_TURN_END_6_C: Transition = Transition::new(
     AFTER_TURN_END_6,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -168,16 +158,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant_start|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -196,11 +181,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|user_end|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -210,7 +190,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tools_prefix|>").peek(), Marker::new("<|tools_suffix|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -221,11 +201,6 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -247,7 +222,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -258,11 +233,6 @@ static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -279,7 +249,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -290,16 +260,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -310,16 +275,11 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -332,16 +292,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -352,11 +307,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -435,11 +385,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -476,11 +421,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -524,11 +464,6 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -584,11 +519,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -631,11 +561,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_6_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -655,11 +580,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_6_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -686,11 +606,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_6_C,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -708,11 +623,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_6_C,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
@@ -792,11 +702,11 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -815,11 +725,11 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=20) => {
+                    Found::Marker(14 | 15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -841,11 +751,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -892,12 +802,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -932,13 +842,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -963,13 +873,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -995,12 +905,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(7) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(8..=14) => {
+                    Found::Marker(8 | 9) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1019,12 +929,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)

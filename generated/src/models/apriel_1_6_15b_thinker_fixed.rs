@@ -76,16 +76,6 @@ const CONTENT_2: StateId = StateId(15);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START: StateId = StateId(16);
-const MARKER_S: Marker = Marker::new("</s>")
-    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
-const MARKER_EOS: Marker = Marker::new("<eos>")
-    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("<|end|>\n<|begin_user|>")] });
 const MARKER_BEGIN_FINAL_RESPONSE: Marker = Marker::new("[BEGIN FINAL RESPONSE]\n")
     .layout("\n", "");
 const MARKER_BEGIN_FINAL_RESPONSE_B: Marker = Marker::new("[BEGIN FINAL RESPONSE]")
@@ -198,7 +188,7 @@ const TO_CONTENT_D: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -212,11 +202,6 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         MARKER_BEGIN_FINAL_RESPONSE,
         MARKER_BEGIN_FINAL_RESPONSE_B,
         Marker::new("```"),
@@ -224,7 +209,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -238,11 +223,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         MARKER_BEGIN_FINAL_RESPONSE_C,
         MARKER_BEGIN_FINAL_RESPONSE_D,
         Marker::new("```"),
@@ -250,7 +230,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -261,11 +241,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -275,7 +250,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_calls>").peek(), Marker::new("</tool_calls>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -287,11 +262,6 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -321,7 +291,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -333,16 +303,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -354,16 +319,11 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -377,16 +337,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -398,16 +353,11 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -419,11 +369,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -446,7 +391,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -460,11 +405,6 @@ static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         MARKER_BEGIN_FINAL_RESPONSE,
         MARKER_BEGIN_FINAL_RESPONSE_B,
         Marker::new("```"),
@@ -554,11 +494,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_2,
@@ -585,11 +520,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_2,
@@ -613,11 +543,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -663,11 +588,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -742,11 +662,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -767,11 +682,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
@@ -799,11 +709,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -829,11 +734,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -852,11 +752,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -905,11 +800,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_B,
@@ -997,18 +887,18 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
-                    Found::Marker(18) => {
+                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
+                    Found::Marker(13) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1027,18 +917,18 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
-                    Found::Marker(18) => {
+                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
+                    Found::Marker(13) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1053,11 +943,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1081,11 +971,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(7..=13) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1144,13 +1034,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1175,13 +1065,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1207,12 +1097,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9..=15) => {
+                    Found::Marker(9 | 10) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1231,12 +1121,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7..=13) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1255,12 +1145,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7..=13) => {
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1303,18 +1193,18 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
-                    Found::Marker(18) => {
+                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
+                    Found::Marker(13) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }

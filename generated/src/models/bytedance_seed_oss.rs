@@ -50,62 +50,59 @@ const AFTER_TURN_END: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(7);
 
-/// Broken markup.
-const UNPARSED_2: StateId = StateId(8);
+/// The name of the called function.
+const CALL_NAME: StateId = StateId(8);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_2: StateId = StateId(9);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(9);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(10);
+const CALL_NAME_2: StateId = StateId(10);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(11);
-
-/// The name of the called function.
-const CALL_NAME_3: StateId = StateId(12);
+const CALL_NAME_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(15);
+const AFTER_PER_CALL_END_3: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(15);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(17);
+const ARGUMENTS: StateId = StateId(16);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(18);
+const ARGUMENT_NAME: StateId = StateId(17);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(20);
+const AFTER_TURN_END_7: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_ARGUMENTS: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(22);
+const AFTER_TOOLS: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(23);
+const AFTER_PER_CALL_START_4: StateId = StateId(22);
 
 /// A call, as one object.
-const CALL: StateId = StateId(24);
+const CALL: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(25);
+const AFTER_CALL: StateId = StateId(24);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(26);
+const CONTENT_2: StateId = StateId(25);
 const MARKER_SEED_EOS: Marker = Marker::new("<seed:eos>")
     .at_end(const {
         &[
@@ -116,8 +113,6 @@ const MARKER_SEED_EOS: Marker = Marker::new("<seed:eos>")
             text("<|eot_id|>"),
         ]
     });
-const MARKER_SEED_EOS_B: Marker = Marker::new("<seed:eos>")
-    .followed_by(const { &[text("<seed:bos>user")] });
 const MARKER_SEED_THINK: Marker = Marker::new("</seed:think>")
     .followed_by(const {
         &[text("</seed:think>"), text("<function="), text("<seed:tool_call>")]
@@ -134,12 +129,6 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
-const TO_UNPARSED_2: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
@@ -261,12 +250,6 @@ const TO_START_2_B: Transition = Transition::new(
         START_2,
     )
     .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
@@ -323,12 +306,6 @@ const TO_START_2_C: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_CONTENT_C: Transition = Transition::new(
     "",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -380,12 +357,6 @@ const TO_START_2_D: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_UNPARSED_2_D: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
@@ -398,7 +369,7 @@ const TO_CALL_NAME_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:bos>assistant`, `<seed:think>`, `<seed:eos>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:bos>assistant`, `<seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -409,7 +380,6 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<seed:bos>assistant").layout("", "\n"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -417,7 +387,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `<seed:eos>`, `</seed:think>\n`, `</seed:think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `</seed:think>\n`, `</seed:think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -427,7 +397,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<seed:think>").unmentioned(),
-        MARKER_SEED_EOS_B,
         Marker::new("</seed:think>\n").leading(),
         MARKER_SEED_THINK,
         Marker::new("```"),
@@ -438,7 +407,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:think>`, `<seed:eos>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -448,7 +417,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</seed:think>").layout("", "\n"),
-        MARKER_SEED_EOS_B,
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -471,7 +439,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<seed:bos>assistant"), Marker::new("<seed:think>")]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -485,7 +453,6 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -572,7 +539,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -594,11 +561,10 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -616,11 +582,10 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -638,11 +603,10 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -656,7 +620,6 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -664,7 +627,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`; searched for by `<` (memchr).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -682,7 +645,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
     ]
 });
 
@@ -753,7 +715,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -774,11 +736,10 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -796,7 +757,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
     ]
 });
 
@@ -817,7 +777,7 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -835,11 +795,10 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -859,7 +818,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
-        MARKER_SEED_EOS_B,
     ]
 });
 
@@ -960,7 +918,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -983,7 +940,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_START_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             Transition::new(
@@ -1016,7 +972,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1105,7 +1060,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1130,7 +1084,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -1220,7 +1173,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1246,7 +1198,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
                             TO_START_2_C,
-                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1276,7 +1227,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_I,
                             TO_START_2_D,
-                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
@@ -1298,7 +1248,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_I,
                             TO_START_2_D,
-                            TO_UNPARSED_2_D,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1336,7 +1285,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1447,7 +1395,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1473,7 +1420,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1526,7 +1472,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
                             TO_START_2_C,
-                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1559,7 +1504,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
                             TO_START_2_C,
-                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1734,15 +1678,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(8..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1758,22 +1698,18 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
-                    Found::Marker(10) => {
+                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
+                    Found::Marker(9) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(10..=12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1789,17 +1725,13 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(7..=9) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(10) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1835,15 +1767,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(11..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1860,12 +1788,6 @@ impl Machine for Parser {
             }
             AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            UNPARSED_2 => {
-                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1975,12 +1897,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2030,12 +1946,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -2072,11 +1982,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -2100,17 +2005,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(11..=13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2163,12 +2063,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
@@ -2248,12 +2142,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2303,12 +2191,6 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2380,12 +2262,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
@@ -2438,12 +2314,6 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -2481,7 +2351,6 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
-            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();

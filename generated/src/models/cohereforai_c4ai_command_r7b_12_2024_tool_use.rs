@@ -95,10 +95,6 @@ const MARKER_END_OF_TURN_TOKEN: Marker = Marker::new("<|END_OF_TURN_TOKEN|>")
             text("<|eot_id|>"),
         ]
     });
-const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B: Marker = Marker::new(
-        "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>",
-    )
-    .followed_by(const { &[text("<|USER_TOKEN|>")] });
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
         &[],
@@ -250,7 +246,7 @@ const TO_AFTER_TURN_END_8_E: Transition = Transition::new(
     AFTER_TURN_END_8,
 );
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -272,12 +268,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -292,7 +287,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -312,7 +306,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|START_THINKING|>")]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -330,7 +324,6 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -364,7 +357,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_TURN_END_8_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -382,7 +375,6 @@ static AFTER_TURN_END_8_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -400,7 +392,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -418,12 +410,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -441,12 +432,11 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -466,12 +456,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -489,7 +478,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|>"),
         Marker::new("<|USER_TOKEN|>"),
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN_B,
         Marker::new("<|START_ACTION|>"),
     ]
 });
@@ -609,7 +597,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -638,7 +625,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -710,7 +696,6 @@ pub static PROGRAM: Program = Program {
                             TO_START,
                             TO_CONTENT,
                             TO_CONTENT_B,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -789,7 +774,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -840,7 +824,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -866,7 +849,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_C,
                             TO_CONTENT_G,
                             TO_CONTENT_H,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -901,7 +883,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -925,7 +906,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1034,11 +1014,11 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=19) => {
+                    Found::Marker(16..=18) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1054,11 +1034,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(9..=11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1095,11 +1075,11 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12..=15) => {
+                    Found::Marker(12..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1166,12 +1146,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(12..=14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1222,13 +1202,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(12..=14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1269,13 +1249,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(12..=14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1314,12 +1294,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(14..=16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1351,12 +1331,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(12..=14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)

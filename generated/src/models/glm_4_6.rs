@@ -106,15 +106,6 @@ const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
 const AFTER_TOOLS_3: StateId = StateId(26);
-const MARKER_S: Marker = Marker::new("</s>").followed_by(const { &[text("<|user|>")] });
-const MARKER_EOS: Marker = Marker::new("<eos>")
-    .followed_by(const { &[text("<|user|>")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("<|user|>")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("<|user|>")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("<|user|>")] });
 const MARKER_THINK: Marker = Marker::new("<think>").layout("\n", "").unmentioned();
 const MARKER_THINK_B: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
@@ -219,19 +210,6 @@ const TO_CONTENT_D: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const {
-            &[
-                Action::StartCall,
-                Action::EndCallIncomplete,
-                Action::EndCalls,
-                Action::AfterEnd,
-            ]
-        },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_AFTER_TURN_END_D: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
@@ -262,7 +240,7 @@ const TO_START_2_C: Transition = Transition::new(
         START_2,
     )
     .recovery();
-const TO_UNPARSED_2_D: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
@@ -297,7 +275,7 @@ const TO_START_2_D: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_UNPARSED_2_E: Transition = Transition::new(
+const TO_UNPARSED_2_D: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
@@ -325,7 +303,7 @@ const TO_CONTENT_G: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<think>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -336,16 +314,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant|>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -358,11 +331,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n").leading(),
         MARKER_THINK_B,
         Marker::new("```"),
@@ -370,7 +338,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|user|>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -380,11 +348,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>").layout("", "\n"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
@@ -399,7 +362,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -412,11 +375,6 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
@@ -436,7 +394,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<tool_call>").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -450,15 +408,10 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</think>\n`, `````, `</arg_key>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -477,18 +430,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n"),
         Marker::new("```"),
         Marker::new("</arg_key>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -502,11 +450,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -515,7 +458,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -529,15 +472,10 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -550,11 +488,6 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_call>").layout("\n", ""),
     ]
 });
@@ -601,7 +534,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -617,11 +550,6 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -648,7 +576,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -663,15 +591,10 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -685,15 +608,10 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -709,15 +627,10 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -731,11 +644,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -819,11 +727,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -845,11 +748,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_C,
                             TO_CONTENT_C,
@@ -879,11 +777,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -947,11 +840,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -1018,11 +906,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
                     },
@@ -1106,12 +989,19 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_CONTENT_D,
                             TO_CONTENT_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            Transition::new(
+                                    "turn.end",
+                                    const {
+                                        &[
+                                            Action::StartCall,
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::AfterEnd,
+                                        ]
+                                    },
+                                    UNPARSED_2,
+                                )
+                                .recovery(),
                             Transition::new(
                                     "reasoning.end",
                                     const {
@@ -1168,12 +1058,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1212,12 +1097,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
                             TO_START_2_D,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
@@ -1237,12 +1117,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
                             TO_START_2_D,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_D,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1353,12 +1228,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1436,12 +1306,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1462,12 +1327,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1496,11 +1356,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1521,11 +1376,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
                     },
@@ -1640,11 +1490,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1667,18 +1517,18 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Marker(17) => {
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1693,11 +1543,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1732,11 +1582,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1810,7 +1660,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1874,20 +1724,20 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=20) => {
+                    Found::Marker(15) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1896,7 +1746,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(18) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
@@ -1933,7 +1783,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -1970,7 +1820,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1994,12 +1844,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2088,7 +1938,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2154,7 +2004,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2194,7 +2044,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2240,7 +2090,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2280,7 +2130,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -106,15 +106,6 @@ const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
 const AFTER_TOOLS_3: StateId = StateId(26);
-const MARKER_S: Marker = Marker::new("</s>").followed_by(const { &[text("<|user|>")] });
-const MARKER_EOS: Marker = Marker::new("<eos>")
-    .followed_by(const { &[text("<|user|>")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("<|user|>")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("<|user|>")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("<|user|>")] });
 const MARKER_THINK: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
     .leading();
@@ -218,19 +209,6 @@ const TO_CONTENT_D: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const {
-            &[
-                Action::StartCall,
-                Action::EndCallIncomplete,
-                Action::EndCalls,
-                Action::AfterEnd,
-            ]
-        },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_AFTER_TURN_END_D: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
@@ -261,7 +239,7 @@ const TO_START_2_C: Transition = Transition::new(
         START_2,
     )
     .recovery();
-const TO_UNPARSED_2_D: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
@@ -296,7 +274,7 @@ const TO_START_2_D: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
-const TO_UNPARSED_2_E: Transition = Transition::new(
+const TO_UNPARSED_2_D: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
@@ -324,7 +302,7 @@ const TO_CONTENT_G: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<think>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -335,16 +313,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant|>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_call>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -357,11 +330,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n").leading(),
         MARKER_THINK,
         Marker::new("```"),
@@ -369,7 +337,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|user|>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -379,11 +347,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_call>"),
     ]
 });
@@ -398,7 +361,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -411,11 +374,6 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_call>"),
     ]
 });
@@ -435,7 +393,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<tool_call>").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -449,15 +407,10 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</think>\n`, `````, `</arg_key>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -476,18 +429,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|observation|>"),
         Marker::new("<|system|>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n"),
         Marker::new("```"),
         Marker::new("</arg_key>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -501,11 +449,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -514,7 +457,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -528,15 +471,10 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -549,11 +487,6 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_call>"),
     ]
 });
@@ -599,7 +532,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -615,11 +548,6 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -645,7 +573,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -660,15 +588,10 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -682,15 +605,10 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -706,15 +624,10 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -728,11 +641,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -816,11 +724,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -842,11 +745,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_C,
                             TO_CONTENT_C,
@@ -876,11 +774,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -944,11 +837,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -1015,11 +903,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
                     },
@@ -1103,12 +986,19 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_CONTENT_D,
                             TO_CONTENT_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            Transition::new(
+                                    "turn.end",
+                                    const {
+                                        &[
+                                            Action::StartCall,
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::AfterEnd,
+                                        ]
+                                    },
+                                    UNPARSED_2,
+                                )
+                                .recovery(),
                             Transition::new(
                                     "reasoning.end",
                                     const {
@@ -1165,12 +1055,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1209,12 +1094,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
                             TO_START_2_D,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
@@ -1234,12 +1114,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
                             TO_START_2_D,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_D,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1350,12 +1225,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1433,12 +1303,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1459,12 +1324,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1493,11 +1353,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1518,11 +1373,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
                     },
@@ -1637,11 +1487,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1664,18 +1514,18 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Marker(17) => {
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1690,11 +1540,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1729,11 +1579,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1807,7 +1657,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1871,20 +1721,20 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=20) => {
+                    Found::Marker(15) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1893,7 +1743,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(18) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
@@ -1930,7 +1780,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -1967,7 +1817,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1991,12 +1841,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2085,7 +1935,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2151,7 +2001,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2191,7 +2041,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2237,7 +2087,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2277,7 +2127,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

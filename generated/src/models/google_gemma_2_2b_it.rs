@@ -37,9 +37,6 @@ const AFTER_TURN_END: StateId = StateId(2);
 
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(3);
-
-/// Broken markup.
-const UNPARSED: StateId = StateId(4);
 const MARKER_END_OF_TURN: Marker = Marker::new("<end_of_turn>")
     .layout("", "\n")
     .at_end(const {
@@ -51,22 +48,14 @@ const MARKER_END_OF_TURN: Marker = Marker::new("<end_of_turn>")
             text("<|eot_id|>"),
         ]
     });
-const MARKER_END_OF_TURN_B: Marker = Marker::new("<end_of_turn>")
-    .followed_by(const { &[text("<start_of_turn>user")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_UNPARSED: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::AfterEnd] },
-        UNPARSED,
-    )
-    .recovery();
 
-/// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<start_of_turn>model`, `<end_of_turn>`; compared with the text at the current position.
+/// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<start_of_turn>model`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN,
@@ -76,11 +65,10 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<start_of_turn>model").layout("", "\n"),
-        MARKER_END_OF_TURN_B,
     ]
 });
 
-/// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<end_of_turn>`; searched for by `<` (memchr).
+/// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN,
@@ -89,7 +77,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_END_OF_TURN_B,
     ]
 });
 
@@ -145,7 +132,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
-                            TO_UNPARSED,
                         ]
                     },
                 )
@@ -163,7 +149,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            TO_UNPARSED,
                         ]
                     },
                 )
@@ -183,7 +168,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
-            State::new("UNPARSED", Some(Hole::Text(Channel::Unparsed))).end(&[]),
         ]
     }),
     start: START,
@@ -226,10 +210,6 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -238,10 +218,6 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED)
-                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -259,17 +235,11 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            UNPARSED => {
-                match io.text(Channel::Unparsed, Markers::NONE) {
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
 
     fn end(&self, state: StateId, _io: &mut Io<'_>) -> bool {
-        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | UNPARSED)
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2)
     }
 }

@@ -127,26 +127,6 @@ const AFTER_SECTION_END_11: StateId = StateId(32);
 const MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
     "<｜hy_eos:opensource｜><｜hy_User:opensource｜>",
 );
-const MARKER_S: Marker = Marker::new("</s>")
-    .followed_by(const {
-        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
-    });
-const MARKER_EOS: Marker = Marker::new("<eos>")
-    .followed_by(const {
-        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
-    });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const {
-        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
-    });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const {
-        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
-    });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const {
-        &[text("<｜hy_eos:opensource｜><｜hy_User:opensource｜>")]
-    });
 const MARKER_TOOL_CALL_OPENSOURCE: Marker = Marker::new("<tool_call:opensource>")
     .layout("\n", "");
 const MARKER_THINK_OPENSOURCE: Marker = Marker::new("</think:opensource>")
@@ -473,7 +453,7 @@ const TO_UNPARSED_5: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_Assistant:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_Assistant:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -485,17 +465,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `</think:opensource>`, `````, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `</think:opensource>`, `````, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -508,11 +483,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n").leading(),
         MARKER_THINK_OPENSOURCE,
         Marker::new("```"),
@@ -521,7 +491,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -532,11 +502,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("</think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -558,7 +523,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜hy_Assistant:opensource｜>"), Marker::new("<think:opensource>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -574,11 +539,6 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -608,7 +568,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -626,11 +586,6 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("<tool_calls:opensource>"),
     ]
@@ -644,7 +599,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -664,11 +619,6 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
@@ -701,7 +651,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -719,11 +669,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("<tool_calls:opensource>"),
     ]
@@ -734,7 +679,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key:opensource>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -752,11 +697,6 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
@@ -768,7 +708,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜hy_eos:opensource｜>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -784,11 +724,6 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -816,7 +751,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_SECTION_END_8_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -833,11 +768,6 @@ static AFTER_SECTION_END_8_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -867,7 +797,7 @@ static ARGUMENT_VALUE_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -886,18 +816,13 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -915,18 +840,13 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -946,18 +866,13 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -975,11 +890,6 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
@@ -991,7 +901,7 @@ static UNPARSED_5_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -1009,11 +919,6 @@ static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
@@ -1093,11 +998,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -1119,11 +1019,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_CONTENT,
                             TO_CONTENT_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_C,
@@ -1155,11 +1050,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -1235,11 +1125,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -1326,11 +1211,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_CONTENT_E,
                             TO_AFTER_SECTION_START_2_B,
                         ]
@@ -1384,11 +1264,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
                             TO_START_2_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
@@ -1477,11 +1352,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_CONTENT_G,
                             TO_AFTER_SECTION_START_2_C,
                         ]
@@ -1527,11 +1397,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_H,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
                             TO_CONTENT_I,
                             TO_CONTENT_2_B,
                             TO_AFTER_SECTION_START_2_D,
@@ -1569,11 +1434,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
                             TO_START_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
@@ -1643,11 +1503,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
                             TO_START_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
@@ -1735,11 +1590,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_CONTENT_G,
                             TO_CONTENT_2,
                             TO_AFTER_SECTION_START_2_C,
@@ -1766,11 +1616,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
                             TO_START_2_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
@@ -1808,11 +1653,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_CONTENT_E,
                             TO_CONTENT_2_C,
                             TO_AFTER_SECTION_START_2_B,
@@ -1839,11 +1679,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
                             TO_START_2_B,
                             TO_CONTENT_D,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
@@ -1890,11 +1725,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
                             TO_START_2_D,
                             TO_CONTENT_H,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_CONTENT_I,
@@ -2101,15 +1931,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2128,22 +1958,22 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=14) => {
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Marker(17) => {
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2158,17 +1988,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2203,15 +2033,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=17) => {
+                    Found::Marker(11 | 12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2302,18 +2132,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2379,18 +2209,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=21) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2398,7 +2228,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2473,18 +2303,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2527,23 +2357,23 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2574,17 +2404,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=17) => {
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2643,12 +2473,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=18) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2722,18 +2552,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=20) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2741,7 +2571,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2791,18 +2621,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2810,7 +2640,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2866,18 +2696,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=21) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2885,7 +2715,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2935,18 +2765,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2954,7 +2784,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3001,23 +2831,23 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)

@@ -47,59 +47,56 @@ const AFTER_TURN_END: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(6);
 
-/// Broken markup.
-const UNPARSED_2: StateId = StateId(7);
+/// The name of the called function.
+const CALL_NAME: StateId = StateId(7);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(8);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(8);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(9);
+const CALL_NAME_2: StateId = StateId(9);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(10);
-
-/// The name of the called function.
-const CALL_NAME_3: StateId = StateId(11);
+const CALL_NAME_3: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const AFTER_SECTION_END_3: StateId = StateId(13);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(15);
+const ARGUMENTS: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(16);
+const ARGUMENT_NAME: StateId = StateId(15);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(17);
+const ARGUMENT_VALUE: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(18);
+const AFTER_TURN_END_7: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(19);
+const AFTER_ARGUMENTS: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(20);
+const AFTER_TOOLS: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(21);
+const AFTER_SECTION_START_3: StateId = StateId(20);
 
 /// A call, as one object.
-const CALL: StateId = StateId(22);
+const CALL: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(23);
+const AFTER_CALL: StateId = StateId(22);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(24);
+const CONTENT_2: StateId = StateId(23);
 const MARKER_E: Marker = Marker::new("[e~[")
     .layout("", "\n")
     .at_end(const {
@@ -112,8 +109,6 @@ const MARKER_E: Marker = Marker::new("[e~[")
         ]
     });
 const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned();
-const MARKER_E_B: Marker = Marker::new("[e~[")
-    .followed_by(const { &[text("]~b]user")] });
 const MARKER_THINK_B: Marker = Marker::new("</think>\n").layout("\n", "\n").leading();
 const MARKER_THINK_C: Marker = Marker::new("</think>")
     .layout("\n", "")
@@ -132,12 +127,6 @@ const TO_START: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START,
 );
-const TO_UNPARSED_2: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_CONTENT: Transition = Transition::new("reasoning.end", &[], CONTENT).recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
@@ -254,12 +243,6 @@ const TO_START_B: Transition = Transition::new(
         START,
     )
     .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
@@ -312,12 +295,6 @@ const TO_START_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START,
 );
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -384,19 +361,13 @@ const TO_START_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START,
 );
-const TO_UNPARSED_2_D: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `[e~[`, `</think>\n`, `</think>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `</think>\n`, `</think>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -406,7 +377,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_THINK,
-        MARKER_E_B,
         MARKER_THINK_B,
         MARKER_THINK_C,
         Marker::new("```"),
@@ -417,7 +387,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `[e~[`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -427,7 +397,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>").layout("\n", "\n\n"),
-        MARKER_E_B,
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -450,7 +419,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `[e~[`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -464,7 +433,6 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -551,7 +519,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -572,12 +540,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -594,12 +561,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `[e~[`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -613,7 +579,6 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -621,7 +586,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -638,7 +603,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -701,7 +665,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -721,12 +685,11 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -743,7 +706,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -765,7 +727,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -782,12 +744,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -806,7 +767,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
-        MARKER_E_B,
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -888,7 +848,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_START,
-                            TO_UNPARSED_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             Transition::new(
@@ -921,7 +880,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1006,7 +964,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1031,7 +988,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
-            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -1120,7 +1076,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1154,7 +1109,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1182,7 +1136,6 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_C,
-                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1215,7 +1168,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1315,7 +1267,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1341,7 +1292,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1394,7 +1344,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_I,
                             TO_AFTER_SECTION_END_3_J,
                             TO_START_D,
-                            TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1431,7 +1380,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_I,
                             TO_AFTER_SECTION_END_3_J,
                             TO_START_D,
-                            TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1626,22 +1574,18 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
-                    Found::Marker(10) => {
+                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
+                    Found::Marker(9) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(10..=12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1657,17 +1601,13 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(7..=9) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(10) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1703,15 +1643,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(11) => {
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(11..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1728,12 +1664,6 @@ impl Machine for Parser {
             }
             AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            UNPARSED_2 => {
-                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1843,12 +1773,6 @@ impl Machine for Parser {
                     Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1886,11 +1810,6 @@ impl Machine for Parser {
                     }
                     Found::Marker(14) => {
                         io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1917,17 +1836,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(11..=13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1976,12 +1890,6 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2062,12 +1970,6 @@ impl Machine for Parser {
                     Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(18) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2116,12 +2018,6 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2191,12 +2087,6 @@ impl Machine for Parser {
                     Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2249,12 +2139,6 @@ impl Machine for Parser {
                     Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(17) => {
-                        io.end_call();
-                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2294,7 +2178,6 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
-            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();

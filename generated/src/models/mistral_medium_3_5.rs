@@ -85,7 +85,6 @@ const MARKER_S: Marker = Marker::new("</s>")
             text("<|eot_id|>"),
         ]
     });
-const MARKER_S_B: Marker = Marker::new("</s>").followed_by(const { &[text("[INST]")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -182,7 +181,7 @@ const TO_CONTENT: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[INST]`, `</s>`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_S,
@@ -194,12 +193,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("[/THINK]"),
         Marker::new("[ARGS]"),
         Marker::new("[INST]"),
-        MARKER_S_B,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`, `</s>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_S,
@@ -209,7 +207,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[INST]"),
-        MARKER_S_B,
     ]
 });
 
@@ -221,7 +218,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `[THINK]`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const { &[Marker::new("[THINK]")] });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_S,
@@ -232,7 +229,6 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S_B,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -262,7 +258,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("[TOOL_CALLS]").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_S,
@@ -274,7 +270,6 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S_B,
     ]
 });
 
@@ -288,7 +283,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_S,
@@ -300,11 +295,10 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S_B,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_S,
@@ -316,11 +310,10 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S_B,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_S,
@@ -331,12 +324,11 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S_B,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_S,
@@ -350,7 +342,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S_B,
     ]
 });
 
@@ -428,7 +419,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -449,7 +439,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                         ]
                     },
@@ -496,7 +485,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -570,7 +558,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_REASONING_END_2,
                             TO_START_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -615,7 +602,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_REASONING_END_2_B,
                             TO_START_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -634,7 +620,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_REASONING_END_2,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
                     },
@@ -658,7 +643,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_REASONING_END_2_B,
                             TO_START_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.per_call_start",
@@ -695,7 +679,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_REASONING_END_2,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
                     },
@@ -788,11 +771,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -808,7 +791,7 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
@@ -842,11 +825,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -928,7 +911,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -979,7 +962,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1018,7 +1001,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1048,12 +1031,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1101,7 +1084,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -73,14 +73,6 @@ const AFTER_REASONING_END_2: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(15);
-const MARKER_S: Marker = Marker::new("</s>").followed_by(const { &[text("[INST]")] });
-const MARKER_EOS: Marker = Marker::new("<eos>").followed_by(const { &[text("[INST]")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("[INST]")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("[INST]")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("[INST]")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_START: Transition = Transition::new(
@@ -163,7 +155,7 @@ const TO_CONTENT: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -175,16 +167,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("[/THINK]"),
         Marker::new("[ARGS]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -194,11 +181,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -210,7 +192,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `[THINK]`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const { &[Marker::new("[THINK]")] });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -221,11 +203,6 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -245,7 +222,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("[TOOL_CALLS]").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -257,11 +234,6 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -275,7 +247,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -287,15 +259,10 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -307,15 +274,10 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -326,16 +288,11 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -349,11 +306,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -423,11 +375,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -448,11 +395,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                         ]
                     },
@@ -499,11 +441,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -564,11 +501,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_REASONING_END_2,
                             TO_START_B,
                             TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -613,11 +545,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_REASONING_END_2_B,
                             TO_START_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -636,11 +563,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_REASONING_END_2,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
                     },
@@ -664,11 +586,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_REASONING_END_2_B,
                             TO_START_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.per_call_start",
@@ -705,11 +622,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_REASONING_END_2,
                             TO_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
                     },
@@ -795,11 +707,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -814,7 +726,7 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
@@ -847,11 +759,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -921,7 +833,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -968,7 +880,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1002,7 +914,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1028,12 +940,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1076,7 +988,7 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -55,21 +55,7 @@ const CALL_2: StateId = StateId(8);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(9);
-const MARKER_S: Marker = Marker::new("</s>").followed_by(const { &[text("[INST]")] });
-const MARKER_EOS: Marker = Marker::new("<eos>").followed_by(const { &[text("[INST]")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("[INST]")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("[INST]")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("[INST]")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
-    .recovery();
-const TO_UNPARSED_2: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::AfterEnd] },
-        UNPARSED_2,
-    )
     .recovery();
 const TO_CONTENT: Transition = Transition::new(
         "turn.end",
@@ -83,7 +69,7 @@ const TO_AFTER_TURN_END_B: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
+const TO_UNPARSED_2: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
@@ -105,14 +91,8 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -121,11 +101,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -162,7 +137,7 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -171,16 +146,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -189,16 +159,11 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -209,11 +174,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new("]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -282,12 +242,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::AfterEnd] },
+                                    UNPARSED_2,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
@@ -375,12 +335,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START,
                         ]
                     },
@@ -399,12 +354,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START,
                         ]
                     },
@@ -430,12 +380,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls, Action::AfterEnd] },
+                                    UNPARSED_2,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -519,11 +469,11 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5..=10) => {
+                    Found::Marker(5) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -594,13 +544,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5..=10) => {
+                    Found::Marker(5) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -621,13 +571,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5..=10) => {
+                    Found::Marker(5) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -655,12 +605,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)

@@ -106,16 +106,6 @@ const AFTER_ARGUMENTS: StateId = StateId(25);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(26);
-const MARKER_S: Marker = Marker::new("</s>")
-    .followed_by(const { &[text("<|im_end|>\n<|im_start|>user")] });
-const MARKER_EOS: Marker = Marker::new("<eos>")
-    .followed_by(const { &[text("<|im_end|>\n<|im_start|>user")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("<|im_end|>\n<|im_start|>user")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("<|im_end|>\n<|im_start|>user")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("<|im_end|>\n<|im_start|>user")] });
 const MARKER_THINK: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<function_calls>")] })
     .leading();
@@ -249,7 +239,7 @@ const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -261,16 +251,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<function_calls>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `</think>`, `````, `<function_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -282,11 +267,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n").leading(),
         MARKER_THINK,
         Marker::new("```"),
@@ -294,7 +274,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<function_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -305,11 +285,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<function_calls>"),
     ]
 });
@@ -324,7 +299,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|im_start|>assistant"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -337,11 +312,6 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<function_calls>"),
     ]
 });
@@ -361,7 +331,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<function_calls>").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</think>\n`, `<function_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -375,11 +345,6 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n"),
         Marker::new("<function_calls>"),
     ]
@@ -403,7 +368,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -417,11 +382,6 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n"),
         Marker::new("```"),
         Marker::new("<function_calls>"),
@@ -498,7 +458,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new(")").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -511,11 +471,6 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<function_calls>"),
     ]
 });
@@ -541,7 +496,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(")")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -557,11 +512,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("</think>\n"),
         Marker::new("```"),
         Marker::new("<function_calls>"),
@@ -631,11 +581,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -655,11 +600,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_START_2,
                             TO_CONTENT,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_B,
@@ -690,11 +630,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -753,11 +688,6 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
                             TO_START_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -824,11 +754,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
                             TO_CONTENT_C,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_D,
@@ -899,11 +824,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             Transition::new(
@@ -1033,11 +953,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1096,11 +1011,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
                             TO_CONTENT_C,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_D,
@@ -1203,11 +1113,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1226,18 +1136,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
-                    Found::Marker(16) => {
+                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
+                    Found::Marker(11) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1252,11 +1162,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(6 | 7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1291,11 +1201,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=14) => {
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1366,18 +1276,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1455,23 +1365,23 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(9 | 10) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1546,12 +1456,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=14) => {
+                    Found::Marker(8 | 9) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1625,18 +1535,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=17) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -1644,7 +1554,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

@@ -78,7 +78,7 @@ const AFTER_ARGUMENTS: StateId = StateId(15);
 const AFTER_PER_CALL_END_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(17);
+const AFTER_PER_CALL_END_4: StateId = StateId(17);
 
 /// Answer text.
 const CONTENT_3: StateId = StateId(18);
@@ -87,7 +87,7 @@ const CONTENT_3: StateId = StateId(18);
 const UNPARSED_3: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_10: StateId = StateId(20);
+const AFTER_PER_CALL_END_7: StateId = StateId(20);
 const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>analysis<|message|>",
 );
@@ -115,16 +115,6 @@ const MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
 const MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>commentary <|constrain|>json<|message|>",
 );
-const MARKER_S: Marker = Marker::new("</s>")
-    .followed_by(const { &[text("<|end|><|start|>user<|message|>")] });
-const MARKER_EOS: Marker = Marker::new("<eos>")
-    .followed_by(const { &[text("<|end|><|start|>user<|message|>")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("<|end|><|start|>user<|message|>")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("<|end|><|start|>user<|message|>")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("<|end|><|start|>user<|message|>")] });
 const MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS: Marker = Marker::new(
     "<|start|>assistant<|channel|>commentary to=functions.",
 );
@@ -159,12 +149,6 @@ const TO_CONTENT: Transition = Transition::new(
 const TO_UNPARSED_2: Transition = Transition::new(
         "turn.end",
         const { &[Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
-        "content.end",
-        const { &[Action::AfterEnd, Action::CloseContent] },
         UNPARSED_2,
     )
     .recovery();
@@ -280,17 +264,9 @@ const TO_CONTENT_E: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_UNPARSED_2_D: Transition = Transition::new(
-        "content.end",
-        const {
-            &[Action::EndCall, Action::EndCalls, Action::AfterEnd, Action::CloseContent]
-        },
         UNPARSED_2,
     )
     .recovery();
@@ -311,10 +287,10 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
         "tools.per_call_end",
         &[],
-        AFTER_PER_CALL_END_5,
+        AFTER_PER_CALL_END_4,
     )
     .recovery();
 const TO_CONTENT_F: Transition = Transition::new(
@@ -332,15 +308,9 @@ const TO_CONTENT_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenContent] },
     CONTENT_2,
 );
-const TO_UNPARSED_2_E: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_UNPARSED_2_F: Transition = Transition::new(
-        "content.end",
-        const { &[Action::EndCalls, Action::AfterEnd, Action::CloseContent] },
         UNPARSED_2,
     )
     .recovery();
@@ -361,7 +331,7 @@ const TO_CALL_NAME_7_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -387,13 +357,6 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
@@ -408,7 +371,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -435,13 +398,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("```"),
         Marker::new("to=functions.").layout(" ", "").leading(),
         Marker::new("<|start|>assistant to=functions."),
@@ -457,7 +413,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -468,13 +424,6 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end|>"),
         Marker::new("<|channel|>final<|message|>").peek(),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
@@ -524,7 +473,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -550,13 +499,6 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
@@ -571,7 +513,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -598,13 +540,6 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("```"),
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
@@ -657,7 +592,7 @@ static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -694,13 +629,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -730,7 +658,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|constrain|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -768,18 +696,11 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|return|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("```"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -816,18 +737,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
-static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
+static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -852,13 +766,6 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
@@ -918,8 +825,8 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|return|><|start|>assistant`, `<|return|><|channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
-static AFTER_PER_CALL_END_10_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
+static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -955,13 +862,6 @@ static AFTER_PER_CALL_END_10_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|return|><|start|>assistant"),
-        Marker::new("<|return|><|channel|>"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -1030,13 +930,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1083,13 +976,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CONTENT_3,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1127,13 +1013,6 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1228,13 +1107,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT,
                             TO_UNPARSED_2,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1280,13 +1152,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_3,
                             TO_CALL_NAME,
@@ -1404,14 +1269,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1486,14 +1344,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_B,
                             Transition::new(
                                     "content",
                                     const {
@@ -1535,7 +1386,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
-                            TO_AFTER_PER_CALL_END_5,
+                            TO_AFTER_PER_CALL_END_4,
                             TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
@@ -1552,22 +1403,15 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_F,
-                            TO_UNPARSED_2_F,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_PER_CALL_END_5", None)
+            State::new("AFTER_PER_CALL_END_4", None)
                 .markers(
-                    &AFTER_PER_CALL_END_5_MARKERS,
+                    &AFTER_PER_CALL_END_4_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -1575,7 +1419,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            TO_AFTER_PER_CALL_END_5,
+                            TO_AFTER_PER_CALL_END_4,
                             TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
@@ -1592,14 +1436,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_F,
-                            TO_UNPARSED_2_F,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
@@ -1672,15 +1509,15 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_END_10,
+                                    AFTER_PER_CALL_END_7,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_END_10", None)
+            State::new("AFTER_PER_CALL_END_7", None)
                 .markers(
-                    &AFTER_PER_CALL_END_10_MARKERS,
+                    &AFTER_PER_CALL_END_7_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -1720,14 +1557,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_F,
-                            TO_UNPARSED_2_F,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1830,15 +1660,15 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(8..=19) => Flow::Go(CONTENT_2),
-                    Found::Marker(22..=29) => {
+                    Found::Marker(22) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(30..=35) => {
+                    Found::Marker(23..=28) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(36..=40) => {
+                    Found::Marker(29..=33) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -1859,21 +1689,21 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=30) => {
+                    Found::Marker(23) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(31) => {
+                    Found::Marker(24) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(32..=37) => {
+                    Found::Marker(25..=30) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(38..=42) => {
+                    Found::Marker(31..=35) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -1888,17 +1718,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=14) => {
+                    Found::Marker(7) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15..=19) => {
+                    Found::Marker(8..=12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(20..=24) => {
+                    Found::Marker(13..=17) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1935,15 +1765,15 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(22..=29) => {
+                    Found::Marker(22) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(30..=35) => {
+                    Found::Marker(23..=28) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(36..=40) => {
+                    Found::Marker(29..=33) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -1970,21 +1800,21 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=30) => {
+                    Found::Marker(23) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(31) => {
+                    Found::Marker(24) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(32..=36) => {
+                    Found::Marker(25..=29) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(37..=41) => {
+                    Found::Marker(30..=34) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME_7)
                     }
@@ -2093,7 +1923,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(33..=40) => {
+                    Found::Marker(33) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2169,13 +1999,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(34..=41) => {
+                    Found::Marker(34) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(42) => {
+                    Found::Marker(35) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2205,7 +2035,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(16) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(16) => Flow::Go(AFTER_PER_CALL_END_4),
                     Found::Marker(17 | 32) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -2219,7 +2049,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(33..=40) => {
+                    Found::Marker(33) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2231,13 +2061,13 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_PER_CALL_END_5 => {
-                match io.expect(&AFTER_PER_CALL_END_5_MARKERS) {
+            AFTER_PER_CALL_END_4 => {
+                match io.expect(&AFTER_PER_CALL_END_4_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_4),
                     Found::Marker(6 | 21) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -2251,17 +2081,17 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22..=29) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(30..=35) => {
+                    Found::Marker(23..=28) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(36..=40) => {
+                    Found::Marker(29..=33) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
@@ -2306,14 +2136,14 @@ impl Machine for Parser {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_END_10)
+                        Flow::Go(AFTER_PER_CALL_END_7)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_END_10 => {
-                match io.expect(&AFTER_PER_CALL_END_10_MARKERS) {
+            AFTER_PER_CALL_END_7 => {
+                match io.expect(&AFTER_PER_CALL_END_7_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -2340,7 +2170,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(33..=40) => {
+                    Found::Marker(33) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2375,11 +2205,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_END_5 => {
+            AFTER_PER_CALL_END_4 => {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_END_10 => {
+            AFTER_PER_CALL_END_7 => {
                 io.end_calls();
                 true
             }

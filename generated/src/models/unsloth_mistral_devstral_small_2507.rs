@@ -61,21 +61,7 @@ const ARGUMENTS: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(11);
-const MARKER_S: Marker = Marker::new("</s>").followed_by(const { &[text("[INST]")] });
-const MARKER_EOS: Marker = Marker::new("<eos>").followed_by(const { &[text("[INST]")] });
-const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
-    .followed_by(const { &[text("[INST]")] });
-const MARKER_ENDOFTEXT: Marker = Marker::new("<|endoftext|>")
-    .followed_by(const { &[text("[INST]")] });
-const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
-    .followed_by(const { &[text("[INST]")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
-    .recovery();
-const TO_UNPARSED_2: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::AfterEnd] },
-        UNPARSED_2,
-    )
     .recovery();
 const TO_AFTER_PER_CALL_START: Transition = Transition::new(
     "tools.per_call_start",
@@ -100,7 +86,7 @@ const TO_AFTER_PER_CALL_START_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START,
 );
-const TO_UNPARSED_2_B: Transition = Transition::new(
+const TO_UNPARSED_2: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
@@ -112,14 +98,8 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[ARGS]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[ARGS]`, `[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -129,11 +109,6 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[ARGS]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -158,7 +133,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("[TOOL_CALLS]").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -168,11 +143,6 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -186,7 +156,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -196,15 +166,10 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -214,15 +179,10 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -234,11 +194,6 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("]"),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
-        MARKER_S,
-        MARKER_EOS,
-        MARKER_END_OF_TEXT,
-        MARKER_ENDOFTEXT,
-        MARKER_EOT_ID,
     ]
 });
 
@@ -298,12 +253,12 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
-                            TO_UNPARSED_2,
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::AfterEnd] },
+                                    UNPARSED_2,
+                                )
+                                .recovery(),
                             TO_AFTER_PER_CALL_START,
                         ]
                     },
@@ -373,12 +328,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2,
                         ]
                     },
                 )
@@ -420,12 +370,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_START,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls, Action::AfterEnd] },
+                                    UNPARSED_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -442,12 +392,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2,
                         ]
                     },
                 )
@@ -481,12 +426,7 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_AFTER_PER_CALL_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2,
                         ]
                     },
                 )
@@ -563,11 +503,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -637,7 +577,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -678,7 +618,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -702,7 +642,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -737,7 +677,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

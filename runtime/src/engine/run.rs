@@ -136,6 +136,9 @@ impl Run {
     }
 }
 
+/// The first piece that a trial takes, in bytes. Most of what is no call shows early.
+const LEAST_PIECE: usize = 24;
+
 /// A run that reads a call in reasoning, and what follows it, without a message. Offsets count from where the call begins.
 struct Trial {
     run: Run,
@@ -167,7 +170,7 @@ impl Trial {
         let over = last && text.len() <= MAX_QUOTED;
         let text = text.get(..MAX_QUOTED).unwrap_or(text);
         loop {
-            let end = text.len().min(self.given + TRIAL_PIECE);
+            let end = text.len().min(self.given + TRIAL_PIECE.min(self.given.max(LEAST_PIECE)));
             let (piece, is_last) = (&text[self.settled..end], over && end == text.len());
             self.run.memory.cursor.search.context.tokens = tokens.clone().map(|mut tokens| {
                 tokens.rebase(self.settled);
