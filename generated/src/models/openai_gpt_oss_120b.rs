@@ -78,7 +78,7 @@ const AFTER_ARGUMENTS: StateId = StateId(15);
 const AFTER_PER_CALL_END_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(17);
+const AFTER_PER_CALL_END_5: StateId = StateId(17);
 
 /// Answer text.
 const CONTENT_3: StateId = StateId(18);
@@ -87,7 +87,7 @@ const CONTENT_3: StateId = StateId(18);
 const UNPARSED_3: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_7: StateId = StateId(20);
+const AFTER_PER_CALL_END_10: StateId = StateId(20);
 const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>analysis<|message|>",
 );
@@ -287,10 +287,10 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
         "tools.per_call_end",
         &[],
-        AFTER_PER_CALL_END_4,
+        AFTER_PER_CALL_END_5,
     )
     .recovery();
 const TO_CONTENT_F: Transition = Transition::new(
@@ -741,7 +741,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
-static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -826,7 +826,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
-static AFTER_PER_CALL_END_7_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_END_10_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -1386,7 +1386,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
-                            TO_AFTER_PER_CALL_END_4,
+                            TO_AFTER_PER_CALL_END_5,
                             TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
@@ -1409,9 +1409,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_PER_CALL_END_4", None)
+            State::new("AFTER_PER_CALL_END_5", None)
                 .markers(
-                    &AFTER_PER_CALL_END_4_MARKERS,
+                    &AFTER_PER_CALL_END_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -1419,7 +1419,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            TO_AFTER_PER_CALL_END_4,
+                            TO_AFTER_PER_CALL_END_5,
                             TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
@@ -1509,15 +1509,15 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_END_7,
+                                    AFTER_PER_CALL_END_10,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_END_7", None)
+            State::new("AFTER_PER_CALL_END_10", None)
                 .markers(
-                    &AFTER_PER_CALL_END_7_MARKERS,
+                    &AFTER_PER_CALL_END_10_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -2035,7 +2035,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(16) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(16) => Flow::Go(AFTER_PER_CALL_END_5),
                     Found::Marker(17 | 32) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -2061,13 +2061,13 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_PER_CALL_END_4 => {
-                match io.expect(&AFTER_PER_CALL_END_4_MARKERS) {
+            AFTER_PER_CALL_END_5 => {
+                match io.expect(&AFTER_PER_CALL_END_5_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_5),
                     Found::Marker(6 | 21) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -2136,14 +2136,14 @@ impl Machine for Parser {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_END_7)
+                        Flow::Go(AFTER_PER_CALL_END_10)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_END_7 => {
-                match io.expect(&AFTER_PER_CALL_END_7_MARKERS) {
+            AFTER_PER_CALL_END_10 => {
+                match io.expect(&AFTER_PER_CALL_END_10_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -2205,11 +2205,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_END_4 => {
+            AFTER_PER_CALL_END_5 => {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_END_7 => {
+            AFTER_PER_CALL_END_10 => {
                 io.end_calls();
                 true
             }
