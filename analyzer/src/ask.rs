@@ -17,7 +17,7 @@ pub(crate) use abilities::{Ability, capabilities};
 pub(crate) use call_turns::CallTurns;
 use call_turns::shows_call;
 pub(crate) use elsewhere::PromptElsewhere;
-use elsewhere::prompts_elsewhere;
+use elsewhere::{prompts_elsewhere, value_of};
 use marks::{marker_candidates, written};
 pub(crate) use messages::with_format;
 pub(crate) use prompts::{Prompt, speaks_of_thinking};
@@ -508,14 +508,6 @@ fn call_style(probe: &Probe<'_>, style: Style) -> (Tried, Option<Way>) {
         }
     }
     (tried, None)
-}
-
-/// A value with which a variable takes effect.
-fn value_of(name: &str) -> Value {
-    match name {
-        "documents" => json!([{"title": SENTINELS.word, "text": SENTINELS.word}]),
-        _ => true.into(),
-    }
 }
 
 /// Finds a way to hand over calls, and asks everything about them.

@@ -89,6 +89,9 @@ const EDITS: &[Edit] = &[
         edits: &[
             ("reasoning and loop.index0 > ns.question", "false"),
             ("elif '</think>' in content", "elif false"),
+            ("content.split('</think>', 1)", "[content]"),
+            ("halves[0].replace('<think>', '').strip('\\n')", "''"),
+            ("'<think>\\n' + reasoning + '\\n</think>\\n\\n'", "''"),
             ("{{- '<think>\\n\\n</think>\\n\\n' }}", "{{- '' }}"),
         ],
         effect: "compatible",

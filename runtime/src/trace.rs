@@ -105,7 +105,8 @@ impl Watched {
             Some(Hole::Object(shape)) => object::mark(log, text, begin..end, shape, call),
             Some(hole @ (Hole::Text(_) | Hole::Value)) => log.mark(begin..end, taken_for(hole), call),
             Some(hole) => log.mark_trimmed(text, begin..end, taken_for(hole), call),
-            None => {}
+            // White space before a marker that the end of the output cuts off.
+            None => log.mark(begin..end.max(begin), Taken::Syntax(log.key), call),
         }
         if let (None, Some(cut)) = (transition, after.cut) {
             log.mark(cut..after.pos, Taken::Unparsed, None);

@@ -13,8 +13,8 @@ use unjinja_testkit::workloads::Markers;
 /// what may open several headers that are no special tokens is looked at once more at its end.
 const ORDINARY: f64 = 2.25;
 
-/// The bound for adversarial inputs.
-const ADVERSARIAL: f64 = 4.0;
+/// The bound for adversarial inputs. A call that opens in reasoning is read twice more: it is tried before it counts.
+const ADVERSARIAL: f64 = 6.0;
 
 /// How the text is cut: byte by byte, in small pieces, whole.
 const PIECES: [usize; 4] = [1, 4, 16, usize::MAX];
@@ -82,7 +82,7 @@ fn ordinary_text_is_looked_at_twice_at_most() -> Result<(), Failure> {
 }
 
 #[test]
-fn no_text_is_looked_at_more_than_four_times() -> Result<(), Failure> {
+fn no_text_is_looked_at_more_than_six_times() -> Result<(), Failure> {
     let mut worst = Worst::default();
     for model in sample(own_models()?.into_iter().chain(models()?), 8) {
         let compiled = unjinja_generated::by_name(&model.spec.template.name);

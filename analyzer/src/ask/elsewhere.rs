@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::call_turns::CallTurns;
 use super::prompts::Prompt;
-use super::value_of;
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
@@ -67,6 +66,14 @@ impl Conversation {
         let before = probe.render(messages, tools, false, extra).ok()?;
         let text = end_of(&before).and_then(|end| tail.strip_prefix(&end).map(str::to_owned)).unwrap_or_default();
         Some(PromptElsewhere { with: with.clone(), prompt: Prompt { switch: None, text, tail }, own_text })
+    }
+}
+
+/// A value with which a variable takes effect.
+pub(super) fn value_of(name: &str) -> Value {
+    match name {
+        "documents" => json!([{"title": SENTINELS.word, "text": SENTINELS.word}]),
+        _ => true.into(),
     }
 }
 

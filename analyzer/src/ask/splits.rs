@@ -115,7 +115,7 @@ pub(super) fn splits_elsewhere(
     written: &[String],
     switches: &[String],
 ) -> Option<Split> {
-    Place::all(style, calls, switches).iter().find_map(|place| {
+    CutPlace::all(style, calls, switches).iter().find_map(|place| {
         // Where a text in no known marker is cut too, the template cuts for another reason.
         let usual = place.turn(probe, split_at(format!("<{NO_TAG}>"), format!("</{NO_TAG}>"))).ok()?;
         usual.first(MessagePart::Content).and(usual.first(MessagePart::Reasoning))?;
@@ -147,7 +147,7 @@ const NO_TAG: &str = "wimblethorp";
 const MOST_CLOSING: usize = 8;
 
 /// A conversation with an answer in it.
-struct Place {
+struct CutPlace {
     with: &'static str,
     around: [Vec<Value>; 2],
     tools: Value,
@@ -156,7 +156,7 @@ struct Place {
     extra: Vec<Variable>,
 }
 
-impl Place {
+impl CutPlace {
     fn all(style: Style, calls: Option<&CallTurns>, switches: &[String]) -> Vec<Self> {
         let s = &SENTINELS;
         let next = || vec![style.user(s.user2)];

@@ -78,6 +78,13 @@ pub fn markers(spec: &FormatSpec) -> Vec<String> {
     let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
     out.extend(start.rfind('<').map(|at| start[at..].to_owned()));
     out.extend(end.find('>').map(|at| end[..=at].to_owned()));
+    // A model may write the bar of the token that opens reasoning on both sides.
+    let both = |bar: char| {
+        let (token, words) = spec.reasoning.start.trim().split_once('>')?;
+        let is_one_sided = token.strip_prefix('<')?.starts_with(bar) && !token.ends_with(bar);
+        is_one_sided.then(|| format!("{token}{bar}>{words}"))
+    };
+    out.extend(['|', '｜'].into_iter().filter_map(both));
     // What may follow the end of a turn.
     out.extend(unjinja_spec::END_OF_TEXT.map(str::to_owned));
     let mut out: Vec<String> =

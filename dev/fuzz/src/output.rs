@@ -14,7 +14,7 @@ pub const HEADER: usize = 4;
 /// Tools of which some may be called.
 const CALLABLE: &[&str] = &["get_weather", "now"];
 
-/// How often a byte may be read, for any text. Repeated adversarial texts stay below four. In a text that a fuzzer makes up, a
+/// How often a byte may be read, for any text. Repeated adversarial texts stay below six. In a text that a fuzzer makes up, a
 /// part may be searched, compared and tried as a call, and each of that twice.
 const WORK: u64 = 8;
 

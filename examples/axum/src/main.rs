@@ -50,6 +50,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn chat(State(model): State<Model>, body: Bytes) -> Result<Response, Refused> {
     let request = ChatRequest::from_json(&body)?;
     let prepared = request.prepare(model.spec())?;
+    let sampling = &prepared.sampling;
+    for (is_wanted, field) in [(sampling.choices > 1, "n"), (sampling.logprobs.is_some(), "logprobs")] {
+        if is_wanted {
+            return Err(ApiError::unsupported(field, "this server writes one answer, as text", "leave it out").into());
+        }
+    }
     let prompt = model.prompt(&Conversation::from_context(&prepared.context));
     let prompt = prompt.map_err(|error| ApiError::new(400, error.to_string()))?;
     let prepared = prepared.prompt(prompt.turn());

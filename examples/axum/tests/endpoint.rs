@@ -92,7 +92,8 @@ fn answers_are_streamed() -> Result<(), Failure> {
 #[test]
 fn what_is_not_supported_is_refused() -> Result<(), Failure> {
     let example = Example::start()?;
-    let response = example.ask(&json!({"messages": [], "n": 2}))?;
+    let messages = json!([{"role": "user", "content": "Hi"}]);
+    let response = example.ask(&json!({"messages": messages, "n": 2}))?;
     assert_eq!(response.status().as_u16(), 400);
     let error: Value = serde_json::from_str(&response.into_body().read_to_string()?)?;
     assert_eq!(error["error"]["param"], "n", "{error}");

@@ -91,7 +91,10 @@ fn findings_are_complete(found: &Found) {
             let what = format!("{template}: {}: {}", finding.rule.id, finding.message);
             assert!(finding.severity <= finding.rule.severity, "{what}");
             assert!(finding.message.ends_with(['.', ')']) && !finding.message.contains('\n'), "{what}");
-            assert!(finding.evidence.is_some() || finding.rule.id == "syntax-error", "{what}");
+            // Some gaps are about what no turn shows.
+            let shows_nothing =
+                finding.rule.id == "syntax-error" || finding.message.contains("no small conversation shows it");
+            assert!(finding.evidence.is_some() || shows_nothing, "{what}");
             assert!(known.insert((finding.rule.id, &finding.message)), "twice: {what}");
         }
     }
