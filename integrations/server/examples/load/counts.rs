@@ -8,6 +8,9 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// The format that is served.
 pub const FORMAT: &str = "hermes";
 
+/// A name of the model for which the upstream writes a short answer.
+pub const SHORT: &str = "short";
+
 /// Answers that were complete, and failures.
 #[derive(Clone, Default)]
 pub struct Counts(Arc<[AtomicU64; 2]>);

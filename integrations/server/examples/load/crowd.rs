@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::counts::{Counts, FORMAT, Failure};
+use super::counts::{Counts, Failure, SHORT};
 
 /// Connections that are idle, and bodies that arrive slowly.
 const IDLE: usize = 1_000;
@@ -74,7 +74,7 @@ pub fn large(client: &reqwest::Client, url: &str, end: Instant, counts: &Counts)
         json!({"role": role, "content": "The rain in Spain stays mainly in the plain."})
     };
     let messages: Vec<Value> = (0..=MESSAGES).map(turn).collect();
-    let body = json!({"model": FORMAT, "messages": messages, "max_tokens": 1}).to_string();
+    let body = json!({"model": SHORT, "messages": messages}).to_string();
     let one = |_| {
         let (client, url, counts, body) = (client.clone(), format!("{url}{CHAT}"), counts.clone(), body.clone());
         tokio::spawn(async move {
@@ -89,7 +89,7 @@ pub fn large(client: &reqwest::Client, url: &str, end: Instant, counts: &Counts)
 }
 
 fn small(stream: bool) -> Value {
-    json!({"model": FORMAT, "messages": [{"role": "user", "content": "Rain?"}], "seed": 1, "stream": stream})
+    json!({"model": SHORT, "messages": [{"role": "user", "content": "Rain?"}], "seed": 1, "stream": stream})
 }
 
 /// Asks again and again until the time is over. Returns how long each first word took, in milliseconds, the shortest time first.
@@ -104,7 +104,7 @@ pub async fn first_words(client: &reqwest::Client, url: &str, end: Instant) -> R
 
 /// Asks the upstream itself and through the proxy, in turns. Returns the times to the first word of both, the shortest first.
 pub async fn beside(client: &reqwest::Client, direct: &str, url: &str) -> Result<[Vec<f64>; 2], Failure> {
-    let completion = json!({"model": FORMAT, "prompt": "Rain?", "seed": 1, "stream": true});
+    let completion = json!({"model": SHORT, "prompt": "Rain?", "seed": 1, "stream": true});
     let mut waits = [Vec::new(), Vec::new()];
     for _ in 0..200 {
         waits[0].push(first_word(client, &format!("{direct}/v1/completions"), completion.clone()).await?);

@@ -24,7 +24,7 @@ use unjinja_dynamic::{Loader, SpecialTokens};
 use unjinja_server::http::{Config, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig};
 use unjinja_testkit::root;
 
-use counts::{Counts, FORMAT, Failure};
+use counts::{Counts, FORMAT, Failure, SHORT};
 
 /// The pause between two tokens of a stream: 50 tokens a second.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -71,7 +71,11 @@ async fn upstream() -> Result<(), Failure> {
     let text = "The answer takes a while, because it has many words. ".repeat(20);
     let call =
         "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Zürich\"}}\n</tool_call><|im_end|>";
-    let outputs = [(FORMAT.to_owned(), vec![format!("{text}\n{call}"), format!("{text}<|im_end|>")])].into();
+    let outputs = [
+        (FORMAT.to_owned(), vec![format!("{text}\n{call}"), format!("{text}<|im_end|>")]),
+        (SHORT.to_owned(), vec!["The end.<|im_end|>".to_owned()]),
+    ]
+    .into();
     let (url, _replay) = replay::Replay { outputs, pause: PAUSE, ..Default::default() }.start().await?;
     say(&url)?;
     std::future::pending().await
