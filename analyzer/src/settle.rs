@@ -234,7 +234,9 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
     }
     if spec.reasoning.mode == ReasoningMode::None {
         let is_marker = |tag: &str| spec.markers().any(|(_, text)| text.contains(tag)) || is_in_header(o, tag);
-        let spoken = |text| text::tags(text).into_iter().find(|tag| speaks_of_thinking(tag) && !is_marker(tag));
+        let spoken = |text| {
+            text::tags(text).into_iter().find(|tag| speaks_of_thinking(tag) && !is_marker(tag) && !o.encloses_user(tag))
+        };
         if let Some((with, tag)) = o.own_texts().find_map(|(with, text)| Some((with, spoken(text)?))) {
             let prompt = format!("the prompt {with}");
             gaps.push(format!("{} speaks of {tag}, and {NO_REASONING}", prompt.trim_end()));

@@ -95,10 +95,11 @@ impl Program {
         self.states.get(usize::from(id.0))
     }
 
-    /// Whether a marker of its own closes the reasoning that is read in a state.
-    pub(crate) fn closes(&self, reasoning: StateId) -> bool {
+    /// Whether a call in the reasoning that is read in a state may be a quotation: a marker of its own closes the reasoning, and the
+    /// answer does not come after calls, so that text after the call tells.
+    pub(crate) fn may_quote(&self, reasoning: StateId) -> bool {
         let closer = |step: &Transition| step.does(&Action::CloseReasoning) && step.origin == Origin::Canonical;
-        self.state(reasoning).is_some_and(|state| state.transitions.iter().any(closer))
+        !self.text_after_calls && self.state(reasoning).is_some_and(|state| state.transitions.iter().any(closer))
     }
 
     /// The texts that end a turn, wherever they occur. A text that also occurs inside a turn, perhaps as a part of another

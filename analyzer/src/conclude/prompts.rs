@@ -78,7 +78,8 @@ pub(crate) fn instructed(o: &Observed) -> Option<(Reasoning, Content)> {
 
 /// The prompt holds an example of reasoning: two tags that speak of it, with a text between them.
 fn instructed_always(o: &Observed) -> Option<Reasoning> {
-    o.own_texts().find_map(|(_, own)| instructed_in(own))
+    let is_of_users = |reasoning: &Reasoning| o.encloses_user(&reasoning.end);
+    o.own_texts().find_map(|(_, own)| instructed_in(own).filter(|found| !is_of_users(found)))
 }
 
 fn instructed_in(own: &str) -> Option<Reasoning> {

@@ -195,7 +195,7 @@ impl Trial {
 #[cold]
 fn weigh(trial: &mut Option<Box<Trial>>, machine: &dyn Machine, io: &mut Io<'_>, state: &mut StateId) -> bool {
     let Some((start, here)) = io.call_in_doubt() else { return true };
-    let verdict = if machine.program().closes(here) {
+    let verdict = if machine.program().may_quote(here) {
         let now = trial.get_or_insert_with(|| Box::new(Trial::new(io.options, here)));
         let before = now.given;
         let verdict = now.read(machine, &io.input.bytes[start..], io.input.last, io.tokens_from(start));
