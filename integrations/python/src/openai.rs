@@ -224,7 +224,8 @@ fn dict<'py>(py: Python<'py>, chunk: &ChatCompletionChunk) -> PyResult<Bound<'py
     dict.set_item(intern!(py, "created"), created)?;
     dict.set_item(intern!(py, "model"), model)?;
     let list = PyList::empty(py);
-    for ChunkChoice { index, delta: written, finish_reason } in choices {
+    // Nobody gave probabilities of tokens.
+    for ChunkChoice { index, delta: written, finish_reason, logprobs: _ } in choices {
         let choice = PyDict::new(py);
         choice.set_item(intern!(py, "index"), index)?;
         choice.set_item(intern!(py, "delta"), delta(py, written)?)?;

@@ -61,20 +61,20 @@ impl Metrics {
         let mut registry = Registry::with_prefix("unjinja");
         let mut add = Adder(&mut registry);
         Self {
-            requests: add.new("requests", "Requests by route and status"),
-            diagnostics: add.new("diagnostics", "What the parser noticed in answers, by kind"),
-            upstream_errors: add.new("upstream_errors", "Failures of the upstream by kind"),
-            upstream_up: add.new("upstream_up", "Whether an upstream can be reached, by its address"),
-            active: add.new("active_answers", "Answers that are being written"),
-            disconnects: add.new("client_disconnects", "Clients that went away early"),
-            bytes_in: add.new("request_bytes", "Bytes of requests"),
-            bytes_out: add.new("response_bytes", "Bytes of answers"),
-            tokens_in: add.new("prompt_tokens", "Tokens of prompts, as the upstream counts them"),
-            tokens_out: add.new("output_tokens", "Tokens of outputs, as the upstream counts them"),
-            pieces: add.new("upstream_pieces", "Pieces of text from the upstream"),
-            answers: add.new("answers", "Answers that ended, well or not"),
-            total: add.new("answer_seconds", "Time that answers took"),
-            own: add.new("own_seconds", "The part of that time in which the proxy worked and did not wait"),
+            requests: add.metric("requests", "Requests by route and status"),
+            diagnostics: add.metric("diagnostics", "What the parser noticed in answers, by kind"),
+            upstream_errors: add.metric("upstream_errors", "Failures of the upstream by kind"),
+            upstream_up: add.metric("upstream_up", "Whether an upstream can be reached, by its address"),
+            active: add.metric("active_answers", "Answers that are being written"),
+            disconnects: add.metric("client_disconnects", "Clients that went away early"),
+            bytes_in: add.metric("request_bytes", "Bytes of requests"),
+            bytes_out: add.metric("response_bytes", "Bytes of answers"),
+            tokens_in: add.metric("prompt_tokens", "Tokens of prompts, as the upstream counts them"),
+            tokens_out: add.metric("output_tokens", "Tokens of outputs, as the upstream counts them"),
+            pieces: add.metric("upstream_pieces", "Pieces of text from the upstream"),
+            answers: add.metric("answers", "Answers that ended, well or not"),
+            total: add.metric("answer_seconds", "Time that answers took"),
+            own: add.metric("own_seconds", "The part of that time in which the proxy worked and did not wait"),
             first_piece: add.this(
                 "first_piece_seconds",
                 "Time from a request to the first piece of its answer, by model",
@@ -140,7 +140,7 @@ impl Metrics {
 struct Adder<'r>(&'r mut Registry);
 
 impl Adder<'_> {
-    fn new<M: Metric + Default + Clone>(&mut self, name: &str, help: &str) -> M {
+    fn metric<M: Metric + Default + Clone>(&mut self, name: &str, help: &str) -> M {
         self.this(name, help, M::default())
     }
 

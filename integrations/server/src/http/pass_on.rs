@@ -132,7 +132,7 @@ pub(crate) async fn pass_on(
         }
         Err(trouble) => {
             state.metrics.upstream_error(trouble.kind);
-            let Trouble { kind, error, .. } = trouble;
+            let Trouble { kind, error } = trouble;
             refused(guard, &error, kind)
         }
     }

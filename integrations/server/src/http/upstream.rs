@@ -21,7 +21,7 @@ use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig, base};
 use super::discover::{Listed, with_key};
 use super::guard::Trace;
 use super::lines::Events;
-use piece::{excerpt, refused};
+use piece::{UNREACHABLE, excerpt, refused};
 
 pub(crate) use piece::{Ask, Piece, Trouble};
 pub(crate) use pool::{InUse, Pool, is_well};
@@ -175,7 +175,7 @@ fn silent(what: &str, waited: Duration) -> Trouble {
 
 fn unreachable_(error: &reqwest::Error) -> Trouble {
     if error.is_timeout() {
-        return Trouble::new("timeout", 504, "no connection to the upstream in time; check that it runs").elsewhere();
+        return Trouble::new(UNREACHABLE, 504, "no connection to the upstream in time; check that it runs");
     }
     let cause = cause(error);
     let next = if cause.contains("certificate") {
@@ -183,7 +183,7 @@ fn unreachable_(error: &reqwest::Error) -> Trouble {
     } else {
         "check that it runs"
     };
-    Trouble::new("unreachable", 502, format!("the upstream cannot be reached: {cause}; {next}")).elsewhere()
+    Trouble::new(UNREACHABLE, 502, format!("the upstream cannot be reached: {cause}; {next}"))
 }
 
 /// The beginning of a body.

@@ -11,6 +11,10 @@ use crate::http::guard::Trace;
 /// The most characters of what the upstream said that a client is told.
 const SHOWN: usize = 300;
 
+/// The kinds of trouble that tell whether another upstream may answer.
+pub(super) const UNREACHABLE: &str = "unreachable";
+pub(super) const REFUSED: &str = "refused";
+
 /// Bytes of an error's type or code, at most.
 const LONGEST_WORD: usize = 64;
 
@@ -88,19 +92,16 @@ pub(super) fn with_likely(mut own: Value, mut likely: Vec<Value>) -> Value {
 pub(crate) struct Trouble {
     pub kind: &'static str,
     pub error: ApiError,
-    /// Another upstream may answer: this one does not, or has no room.
-    pub elsewhere: bool,
 }
 
 impl Trouble {
     pub(crate) fn new(kind: &'static str, status: u16, message: impl Into<String>) -> Self {
-        Self { kind, error: ApiError::new(status, message), elsewhere: false }
+        Self { kind, error: ApiError::new(status, message) }
     }
 
-    /// Another upstream may answer.
-    pub(super) fn elsewhere(mut self) -> Self {
-        self.elsewhere = true;
-        self
+    /// Whether another upstream may answer: this one cannot be reached, has not loaded its model yet, or has too many requests.
+    pub(super) fn is_of_one(&self) -> bool {
+        self.kind == UNREACHABLE || (self.kind == REFUSED && self.error.status() == 503)
     }
 
     /// With the type and the code that the upstream gave its error.
@@ -144,9 +145,7 @@ pub(super) fn refused(status: StatusCode, body: &[u8]) -> Trouble {
         _ => 502,
     };
     let message = format!("the upstream answered with status {}: {}", status.as_u16(), said.trim());
-    let mut trouble = Trouble::new("refused", passed_on, message.trim_end_matches([':', ' ']).to_owned());
-    // A server that has not loaded its model yet, or has too many requests.
-    trouble.elsewhere = passed_on == 503;
+    let trouble = Trouble::new(REFUSED, passed_on, message.trim_end_matches([':', ' ']).to_owned());
     // About its own key, the upstream tells the operator and not the client.
     if passed_on == status.as_u16() { trouble.with_words(&value) } else { trouble }
 }

@@ -9,6 +9,7 @@ use reqwest::Response;
 use serde_json::Value;
 use tokio::time::sleep;
 
+use super::piece::UNREACHABLE;
 use super::{Answer, Ask, Trouble, Upstream};
 use crate::http::config::{Config, UpstreamConfig, base};
 use crate::http::guard::Trace;
@@ -98,7 +99,7 @@ impl Pool {
             let in_use = InUse::of(&member);
             match member.upstream.send(ask, choice).await {
                 Ok(answer) => return Ok(Answer { _in_use: Some(in_use), ..answer }),
-                Err(trouble) if trouble.elsewhere => last = Some(self.failed(&member, trouble)),
+                Err(trouble) if trouble.is_of_one() => last = Some(self.failed(&member, trouble)),
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -122,7 +123,7 @@ impl Pool {
             }
             match member.upstream.forward(path, body, trace).await {
                 Ok(response) => return Ok((response, in_use)),
-                Err(trouble) if trouble.elsewhere => last = Some(self.failed(&member, trouble)),
+                Err(trouble) if trouble.is_of_one() => last = Some(self.failed(&member, trouble)),
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -188,7 +189,7 @@ impl Pool {
     }
 
     fn failed(&self, member: &Member, trouble: Trouble) -> Trouble {
-        if self.members.len() > 1 && trouble.kind != "refused" {
+        if self.members.len() > 1 && trouble.kind == UNREACHABLE {
             self.note(member, false);
         }
         trouble
@@ -209,5 +210,5 @@ pub(crate) fn is_well(status: u16) -> bool {
 }
 
 fn nobody() -> Trouble {
-    Trouble::new("unreachable", 502, "no upstream can be reached; check that one runs")
+    Trouble::new(UNREACHABLE, 502, "no upstream can be reached; check that one runs")
 }
