@@ -14,9 +14,9 @@ use super::counts::{Counts, Failure, SHORT};
 const IDLE: usize = 1_000;
 const SLOW: usize = 100;
 
-/// Large requests at the same time, each with so many messages of a hundred bytes: 3 MB.
+/// Large requests at the same time, each with so many messages of a thousand bytes: 3 MB.
 const LARGE: usize = 16;
-const MESSAGES: usize = 30_000;
+const MESSAGES: usize = 3_000;
 
 /// A slow body comes in so many pieces, one every tenth of a second.
 const PIECES: usize = 100;
@@ -71,7 +71,7 @@ async fn send_slowly(address: &str) -> Result<(), Failure> {
 pub fn large(client: &reqwest::Client, url: &str, end: Instant, counts: &Counts) -> Vec<tokio::task::JoinHandle<()>> {
     let turn = |number: usize| {
         let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
-        json!({"role": role, "content": "The rain in Spain stays mainly in the plain."})
+        json!({"role": role, "content": "The rain in Spain stays mainly in the plain. ".repeat(22)})
     };
     let messages: Vec<Value> = (0..=MESSAGES).map(turn).collect();
     let body = json!({"model": SHORT, "messages": messages}).to_string();

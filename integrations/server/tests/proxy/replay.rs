@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Response, Uri};
 use axum::routing::{get, post};
 use bytes::Bytes;
@@ -70,6 +70,7 @@ impl Replay {
             .route("/v1/models", get(models))
             .route("/props", get(props))
             .route("/health", get(|| async { "ok" }))
+            .layer(DefaultBodyLimit::disable())
             .with_state(replay.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         Ok((address, replay))
