@@ -1,13 +1,18 @@
 //! The proxy: answers requests of OpenAI's two APIs and of Anthropic's with a server that only completes text.
 //!
 //! # Files
-//! `config` is what an operator chooses; `models` finds the model of a request, `tokens` the special
-//! tokens that its prompts lack, and `tools` whether they have the tools. `router` has the endpoints and `answer` serves
-//! one request: it renders, and asks the `upstream` for as many `choices` as the client wants. `deliver` reads them: each has a `turn` of the
-//! parser, whose events `reply` writes in the client's format. `refusal` writes why there is no answer. `pass_on` passes on what is about no chat. `discover` asks an upstream what it is. `upstream` speaks the protocols of these servers, on top of `lines` (server-sent events) and of the HTTP
-//! `client`.
-//! `spelled` finds special tokens in messages. `promises` makes the grammar, and refuses what nobody keeps. `memory` keeps responses for the requests that name them. `guard` checks keys and counts requests, `budget` bounds what they take, `metrics` and `log` report, and `serve` listens and shuts down. `state` is what all requests
-//! share.
+//! - `config` is what an operator chooses, and `state` what all requests share.
+//! - `models` finds the model of a request, `tokens` the special tokens that its prompts lack, `tools` whether prompts have the tools, and
+//!   `spelled` special tokens in messages. `memory` keeps responses for the requests that name them.
+//! - `router` has the endpoints. `guard` checks keys and counts requests, `origin` checks who asks, `budget` bounds the memory that requests
+//!   take.
+//! - `answer` serves one request: it renders the prompt, and asks the `upstream` for as many `choices` as the client wants. `promises`
+//!   makes the grammar, and refuses what nobody keeps. `fields` says what goes on.
+//! - `deliver` reads the answers: each has a `turn` of the parser, whose events `reply` writes in the client's format. `refusal` writes why
+//!   there is no answer. `pass_on` passes on what is about no chat.
+//! - `upstream` speaks the protocols of the servers that complete text, on top of `lines` (server-sent events) and the HTTP `client`;
+//!   `discover` asks such a server what it is.
+//! - `metrics` and `log` report, and `serve` listens and shuts down.
 //!
 //! Nothing here logs a prompt, an answer or a key.
 

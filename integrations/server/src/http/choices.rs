@@ -38,7 +38,7 @@ impl Logprobs {
             Self::Wanted(_) if piece.text.is_empty() && piece.logprobs.is_empty() => return Ok(()),
             Self::Wanted(_) if piece.logprobs.is_empty() => {
                 let error = ApiError::unsupported("logprobs", "the upstream gives none", "leave it out");
-                return Err(Trouble { kind: "refused", error });
+                return Err(Trouble::refused(error));
             }
             Self::Wanted(top) | Self::Given(top) => *top,
         };

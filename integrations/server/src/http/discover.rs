@@ -240,8 +240,8 @@ mod tests {
     #[test]
     fn models_are_read_as_servers_list_them() {
         let list = json!({"object": "list", "data": [
-            {"id": "qwen3", "root": "/models/qwen3", "max_model_len": 4096},
-            {"id": "lora", "root": "/lora", "parent": "qwen3", "max_model_len": null},
+            {"id": "own", "root": "/models/own", "max_model_len": 4096},
+            {"id": "lora", "root": "/lora", "parent": "own", "max_model_len": null},
             {"id": "tgi", "object": "model", "owned_by": "x"},
             {"object": "model"},
         ]});
@@ -249,7 +249,7 @@ mod tests {
         let names: Vec<_> = found.iter().map(|model| (&*model.name, model.root.as_deref(), model.context)).collect();
         assert_eq!(
             names,
-            [("qwen3", Some("/models/qwen3"), Some(4096)), ("lora", Some("/lora"), None), ("tgi", None, None)]
+            [("own", Some("/models/own"), Some(4096)), ("lora", Some("/lora"), None), ("tgi", None, None)]
         );
         assert!(models(&json!({"error": "no"})).is_empty());
         assert_eq!(owner(&list), UpstreamServer::Other);

@@ -99,6 +99,11 @@ impl Trouble {
         Self { kind, error: ApiError::new(status, message) }
     }
 
+    /// The upstream cannot do what a request asks for.
+    pub(crate) fn refused(error: ApiError) -> Self {
+        Self { kind: REFUSED, error }
+    }
+
     /// Whether another upstream may answer: this one cannot be reached, has not loaded its model yet, or has too many requests.
     pub(super) fn is_of_one(&self) -> bool {
         self.kind == UNREACHABLE || (self.kind == REFUSED && self.error.status() == 503)
