@@ -179,3 +179,21 @@ impl fmt::Display for LogLine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(status: u16) -> LogLevel {
+        let (id, route) = ("req_1".to_owned(), "/v1/models");
+        LogLine::Request { id, route, status, milliseconds: 1, model: None, tokens: None, error: None }.level()
+    }
+
+    #[test]
+    fn what_an_operator_should_see_is_above_info() {
+        let found = [200, 400, 401, 502].map(request);
+        assert_eq!(found, [LogLevel::Info, LogLevel::Info, LogLevel::Warning, LogLevel::Error]);
+        let lost = |is_up| LogLine::Upstream { address: "http://a".to_owned(), is_up }.level();
+        assert_eq!([lost(false), lost(true)], [LogLevel::Warning, LogLevel::Info]);
+    }
+}

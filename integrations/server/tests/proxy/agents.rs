@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::{Conversation, Loader, SpecialTokens};
-use unjinja_server::http::{SpelledMarkers, UpstreamApi};
+use unjinja_server::http::{SpelledMarkers, UpstreamApi, UpstreamConfig};
 
 use super::prompts::{served, templates};
 use super::replay::Replay;
@@ -31,6 +31,17 @@ async fn a_conversation_is_counted_as_the_upstream_counts_it() -> Result<(), Fai
     let proxy = Running::start(replay, vec![loaded("qwen3")?], UpstreamApi::OpenAi, |_| {}).await?;
     let (status, error) = proxy.json("/v1/messages/count_tokens", &body).await?;
     assert_eq!((status, &error["type"]), (501, &json!("error")), "{error}");
+    // A server that reads the text from another field counts nothing.
+    let replay = Replay { counts_zero: true, ..Replay::default() };
+    let proxy = Running::start(replay, vec![loaded("qwen3")?], UpstreamApi::OpenAi, |_| {}).await?;
+    assert_eq!(proxy.json("/v1/messages/count_tokens", &body).await?.0, 501);
+    // One that is not there is told of as everywhere.
+    let proxy = Running::simple(CALL, |config| {
+        config.upstream = UpstreamConfig::new("http://127.0.0.1:1", UpstreamApi::OpenAi).unwrap();
+    })
+    .await?;
+    let (status, error) = proxy.json("/v1/messages/count_tokens", &body).await?;
+    assert!(status == 502 && error.to_string().contains("cannot be reached"), "{error}");
     Ok(())
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use unjinja_server::http::{Secret, UpstreamApi, UpstreamConfig};
+use unjinja_dynamic::{Loader, RenderLimits, SpecialTokens};
+use unjinja_server::http::{Secret, ServedModel, UpstreamApi, UpstreamConfig};
+use unjinja_testkit::root;
 
 use super::replay::Replay;
 use super::setup::{CALL, Failure, Running, chat, events, loaded};
@@ -173,4 +175,21 @@ fn addresses_of_upstreams_are_checked() {
         let error = UpstreamConfig::new(url, UpstreamApi::OpenAi).unwrap_err().to_string();
         assert!(error.contains(part) && !error.contains("secret"), "{error}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_says_how_much_a_template_may_do() -> Result<(), Failure> {
+    let mut limits = RenderLimits::default();
+    (limits.fuel, limits.fuel_per_byte) = (20_000, 1);
+    let turns = |count: usize| json!(vec![json!({"role": "user", "content": "Rain?"}); count]);
+    for (limits, is_refused) in [(limits, true), (RenderLimits::default(), false)] {
+        let loader = Loader::new().limits(limits).tokens(SpecialTokens::default());
+        let model = ServedModel::new("qwen3", loader.from_file(root().join("templates/qwen3.jinja"))?)?;
+        let replay = Replay { outputs: [("qwen3".to_owned(), vec![CALL.to_owned()])].into(), ..Replay::default() };
+        let proxy = Running::start(replay, vec![model], UpstreamApi::OpenAi, |_| {}).await?;
+        let (status, body) = proxy.json(CHAT, &chat(json!({"messages": turns(2_000)}))).await?;
+        assert_eq!(status, if is_refused { 400 } else { 200 }, "{body}");
+        assert_eq!(body.to_string().contains("steps"), is_refused, "{body}");
+    }
+    Ok(())
 }

@@ -38,6 +38,8 @@ pub struct Replay {
     pub props: Option<Value>,
     /// It has no `/tokenize`.
     pub counts_nothing: bool,
+    /// Its `/tokenize` finds no text.
+    pub counts_zero: bool,
     /// It has not loaded its model yet.
     pub loads: bool,
     /// Wait this long between pieces.
@@ -133,7 +135,8 @@ async fn tokenize(State(replay): State<Arc<Replay>>, body: Bytes) -> Response<Bo
         return response(404, "application/json", json!({"detail": "Not Found"}).to_string().into());
     }
     if ask.get("prompt").is_some() {
-        let told = json!({"count": count(&ask), "max_model_len": replay.strict.map(|(_, context)| context)});
+        let count = if replay.counts_zero { 0 } else { count(&ask) };
+        let told = json!({"count": count, "max_model_len": replay.strict.map(|(_, context)| context)});
         return response(200, "application/json", told.to_string().into());
     }
     let (status, told) = match (replay.hides_bos, replay.adds_no_bos) {
