@@ -14,6 +14,8 @@ use crate::text_rules::class;
 pub(super) struct FreeText {
     pub(super) until: Until,
     pub(super) stops: Vec<TextStop>,
+    /// How many of the markers something may follow.
+    pub(super) followed: usize,
 }
 
 /// A marker at which free text ends.
@@ -48,7 +50,7 @@ impl FreeText {
             confirmed: !stop.confirm.is_empty(),
             peek: stop.peek,
         };
-        Self { until: Until::new(stops), stops: stops.iter().map(stop).list() }
+        Self { until: Until::new(stops), stops: stops.iter().map(stop).list(), followed: stops.len() }
     }
 
     /// Whether a text ends exactly where one of the markers occurs for the first time, so that it is enough to exclude the

@@ -30,7 +30,7 @@ struct Formats<'b> {
 
 /// How often a free text may be written as a format of its own. A format repeats what follows for each marker, and a grammar does
 /// not: without this limit, formats whose headers have many forms take megabytes.
-const MAX_COPIES: usize = 200;
+const MAX_COPIES: usize = 120;
 
 /// An alternative that begins with free text: the part of the text, and what follows.
 type AfterText = (TextPart, Expr);
@@ -106,7 +106,7 @@ impl Formats<'_> {
     /// Free text, and what may follow it.
     fn free_text(&mut self, free: &FreeText, parts: &[AfterText]) -> Format {
         let copies = self.copies;
-        self.copies *= free.stops.len().max(1);
+        self.copies *= free.followed.max(1);
         let format = self.format_of_text(free, parts);
         self.copies = copies;
         format
@@ -237,7 +237,7 @@ impl Formats<'_> {
     fn text_of(&self, rule: RuleId) -> Option<TextPart> {
         let part = self.builder.get(rule)?.text.filter(|part| part.top && part.from == 0)?;
         let text = self.builder.free_text(part.text)?;
-        let nests = self.copies == 1 || self.copies * text.stops.len() <= MAX_COPIES;
+        let nests = self.copies == 1 || self.copies * text.followed <= MAX_COPIES;
         (nests && text.excludes_its_stops()).then_some(part)
     }
 

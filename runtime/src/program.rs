@@ -427,6 +427,8 @@ pub enum Action {
     StartOffered,
     /// The name is complete, and makes a call only if it was offered, or if no tools were.
     StartKnown,
+    /// The name of a message's recipient is complete. It makes a call if it was offered; if not, the message is broken markup.
+    StartRecipient,
     /// The label is complete, and makes a call. A label is an id that holds prefix, name, separator and index.
     StartLabelled {
         /// Text before the name.

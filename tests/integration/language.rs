@@ -292,6 +292,11 @@ fn the_parts_of_a_header_come_in_any_order() -> Result<(), Failure> {
     })?;
     reads(&parsers, "<|channel|>aside<|text|>One<|done|><|begin|><|channel|>answer <|type|>json<|text|>{}", |case| {
         case.content("One{}")
+    })?;
+    // What ends the last message ends the turn, so another header after it is text after the end.
+    let more = "<|final|><|begin|><|channel|>aside to=find<|text|>{}<|call|>";
+    reads(&parsers, &format!("<|channel|>answer<|text|>Hi.{more}"), |case| {
+        case.content(&format!("Hi.{more}")).diagnostic(DiagnosticKind::AfterEnd)
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_3::{Action, CallShape, Hole, Origin, is_special_token};
+use unjinja_runtime::abi_3::{Action, CallShape, Hole, InText, Origin, is_special_token};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
 use super::build::{marker, opening_brace, parts, sequence, tolerated};
@@ -202,14 +202,10 @@ pub(super) fn missing_bracket(spec: &Source<'_>, call_end: Expr) -> Expr {
     Expr::Choice(cores.into_iter().map(end).collect())
 }
 
-/// Headers with a recipient outside of the namespace that the template writes. It makes a call only if a tool of that name was
-/// offered.
+/// The beginnings of headers with a recipient outside of the namespace that the template writes, up to its name.
 pub(super) fn other_recipients(spec: &Source<'_>) -> Vec<Expr> {
     let header = &spec.content.header;
-    let recipient = header.recipient.trim_end();
-    let Some(own) = recipient.rfind('=').map(|at| &recipient[..=at]).filter(|own| *own != recipient) else {
-        return Vec::new();
-    };
+    let Some((own, _)) = recipient(spec).filter(|(_, namespace)| !namespace.is_empty()) else { return Vec::new() };
     let starts = [header.start.as_str(), ""];
     let names = header.calls.iter().map(String::as_str);
     let channels: Vec<String> = names.map(|name| [header.channel.as_str(), name].concat()).collect();
@@ -223,6 +219,69 @@ pub(super) fn other_recipients(spec: &Source<'_>) -> Vec<Expr> {
     cores.iter().map(|core| Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::CallOpen))).collect()
 }
 
+/// What stands before a recipient, up to its equals sign, and the namespace that the template writes after that.
+fn recipient<'s>(spec: &'s Source<'_>) -> Option<(&'s str, &'s str)> {
+    let recipient = spec.content.header.recipient.trim_end();
+    recipient.rfind('=').map(|at| recipient.split_at(at + 1))
+}
+
+/// A message with a channel or a sender that no template writes, or whose recipient comes first. With a recipient, `call` reads on
+/// from its name up to what ends the header. Without one, the header is broken markup, and text follows.
+pub(super) fn other_message(spec: &Source<'_>, call: impl Fn(Expr) -> Expr) -> Expr {
+    let end = MarkerText::new(&spec.content.header.end).core;
+    let Some((to, namespace)) = recipient(spec).filter(|_| !end.is_empty()) else { return Expr::empty() };
+    let part = |core: &str| Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::Inner));
+    let word = |rest: Expr| sequence(vec![Expr::Hole(Hole::Id.into()), rest]);
+    let types = types_of_header(spec);
+    // What may come after a word, up to the end of the header, which does this.
+    let rest = |then: &Expr, with_recipient: Option<Expr>| {
+        let closes = || sequence(vec![part(end), then.clone()]);
+        let more = || types.iter().map(|token| sequence(vec![part(token), word(closes())]));
+        let after_blank = more().chain([word(closes())]).chain(with_recipient);
+        let blank = sequence(vec![part(" "), Expr::Choice(after_blank.collect())]);
+        Expr::Choice(more().chain([closes(), blank]).collect())
+    };
+    let to = |role| Literal { before: " ".to_owned(), ..tolerated(MarkerKey::CallStart, to.trim(), role) };
+    let channels = begins_of_headers(spec);
+    // Directly after a recipient's name, only a token goes on with the header.
+    let tokens = channels.iter().map(|token| sequence(vec![part(token), word(rest(&Expr::empty(), None))]));
+    let tokens =
+        tokens.chain(types.iter().map(|token| sequence(vec![part(token), word(part(end))]))).chain([part(end)]);
+    let call = call(Expr::Choice(tokens.collect()));
+    let named = |role| sequence(vec![Expr::Literal(to(role)), part(namespace).optional(), call.clone()]);
+    let broken = rest(&Expr::Action(Action::OtherToken), Some(named(Role::Inner)));
+    let opener = |token: &&str| Expr::Literal(tolerated(MarkerKey::CallStart, token, Role::CallOpen));
+    let message = sequence(vec![Expr::Choice(channels.iter().map(opener).collect()), word(broken)]);
+    let at_start = Expr::Literal(Literal { in_text: InText::Text, ..to(Role::CallOpen) });
+    let first = Expr::Choice(vec![message, sequence(vec![at_start, call.clone()])]);
+    sequence(vec![Expr::Action(Action::Speculate), first])
+}
+
+/// The special tokens with which a header begins.
+fn begins_of_headers<'s>(spec: &'s Source<'_>) -> Vec<&'s str> {
+    let header = &spec.content.header;
+    let mut tokens: Vec<&str> = Vec::new();
+    for token in
+        [&header.channel, &header.start].into_iter().filter_map(|text| MarkerText::new(text).tags().first().copied())
+    {
+        if is_special_token(token.as_bytes()) && !tokens.contains(&token) {
+            tokens.push(token);
+        }
+    }
+    tokens
+}
+
+/// The tokens that announce a word in a header.
+fn types_of_header<'s>(spec: &'s Source<'_>) -> Vec<&'s str> {
+    let mut tokens: Vec<&str> = Vec::new();
+    for token in spec.content.header.types.iter().filter_map(|text| MarkerText::new(text).tags().first().copied()) {
+        if !tokens.contains(&token) {
+            tokens.push(token);
+        }
+    }
+    tokens
+}
+
 /// The rest of a header after the name of a function. A model may write a word there that no template writes, alone or after
 /// the token that announces such a word.
 pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {
@@ -233,12 +292,7 @@ pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {
     }
     let part = |core: &str| Expr::Literal(tolerated(MarkerKey::FunctionNameSuffix, core, Role::Inner));
     let word = || Expr::Sequence(vec![Expr::Hole(Hole::Id.into()), part(end)]);
-    let mut tokens: Vec<&str> = Vec::new();
-    for token in header.types.iter().filter_map(|text| MarkerText::new(text).tags().first().copied()) {
-        if !tokens.contains(&token) {
-            tokens.push(token);
-        }
-    }
+    let tokens = types_of_header(spec);
     let after_token = || tokens.iter().map(|token| Expr::Sequence(vec![part(token), word()]));
     let after_blank = std::iter::once(own.clone()).chain(after_token()).chain([word()]);
     let blank = Expr::Sequence(vec![part(" "), Expr::Choice(after_blank.collect())]);

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
+use unjinja_runtime::abi_3::is_special_token;
 use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText, ToolFormat};
 
 /// A spec, and what lowering adds to it.
@@ -53,6 +54,7 @@ impl<'s> Source<'s> {
                 own.content.start.insert_str(0, &rest);
             }
         }
+        end_with_last_message(&mut own);
         // What follows the name is the rest of its header.
         let start = std::mem::take(&mut own.tools.arguments.start);
         own.tools.function.name_suffix.push_str(&start);
@@ -108,6 +110,16 @@ fn before_next(spec: &mut FormatSpec, layout: &str) {
         if !marker.starts_with(char::is_whitespace) {
             marker.insert_str(0, layout);
         }
+    }
+}
+
+/// Where the last message of a turn ends with a special token and the others with another one, that token ends the turn.
+fn end_with_last_message(spec: &mut FormatSpec) {
+    let other = MarkerText::new(&spec.content.header.message_end);
+    let last = MarkerText::new(&spec.content.end);
+    let ends_turn = !other.is_layout() && other.core != last.core && is_special_token(last.core.as_bytes());
+    if ends_turn && spec.turn.end.trim().is_empty() {
+        spec.turn.end = std::mem::replace(&mut spec.content.end, spec.content.header.message_end.clone());
     }
 }
 

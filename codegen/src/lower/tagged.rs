@@ -200,19 +200,21 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         }
         None => first,
     };
-    // A recipient that the template does not write is a tool, if one of that name was offered.
+    // A recipient that the template does not write is a tool, if one of that name was offered. If not, its message is left out.
     let others = lenient::other_recipients(spec);
     let with_others = |call: Expr| match others.is_empty() {
         true => call,
         false => {
             let other =
-                sequence(vec![Expr::Choice(others.clone()), named_call(Action::StartOffered, name_suffix.clone())]);
+                sequence(vec![Expr::Choice(others.clone()), named_call(Action::StartRecipient, name_suffix.clone())]);
             Expr::Choice(vec![call, other])
         }
     };
     let first = sequence(vec![speculate(), with_others(first)]);
     let more = sequence(vec![speculate(), separator, with_others(call)]);
-    stray::all_calls(spec, first, more)
+    let calls = stray::all_calls(spec, first, more);
+    let other = lenient::other_message(spec, |rest| named_call(Action::StartRecipient, rest));
+    if is_empty(&other) { calls } else { Expr::Choice(vec![calls, other]) }
 }
 
 /// Whether a marker is at most two punctuation characters. Such a marker does not announce a call.

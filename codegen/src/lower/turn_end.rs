@@ -47,21 +47,34 @@ fn ends_of_text<'s>(spec: &'s Source<'_>) -> BTreeSet<&'s str> {
     own.into_iter().chain(END_OF_TEXT).collect()
 }
 
-/// What ends the turn although more text follows: a special token that only the end of a turn has, or the start of the user's
-/// turn.
+/// What ends the turn although more text follows: a special token that only the end of a turn has, the start of the user's turn, or
+/// any other end of a turn with that start after it.
 pub(super) fn before_more(spec: &Source<'_>) -> Vec<Literal> {
+    let user = MarkerText::new(&spec.turn.user_start).core;
+    let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    let ends = || spec.markers().filter(|(key, _)| *key == MarkerKey::TurnEnd).map(|(_, text)| text).chain(own);
+    let users = parts(user).into_iter().filter_map(|part| user.find(part).and_then(|at| user.get(at..)));
+    let is_end = |text: &&str| !MarkerText::new(text).is_layout();
+    // Where the spec has no end, the template leaves it to a token that is not known.
+    let unknown = || ends_of_text(spec).into_iter().filter(|_| !ends().any(|text| is_end(&text)));
+    let tokens = ends().flat_map(parts).chain(users.take(2)).chain(unknown());
+    let cores = of_turn_alone(spec, tokens.filter(|core| is_special_token(core.as_bytes())));
+    let others = ends().chain(unknown()).filter(|text| is_end(text) && !user.is_empty());
+    let others = of_turn_alone(spec, others.map(str::trim_start));
+    let is_new = |end: &&&str| cores.iter().all(|core| !end.contains(core));
+    let others: Vec<String> = others.iter().filter(is_new).map(|end| [*end, user].concat()).collect();
+    let end = |core: String| tolerated(MarkerKey::TurnEnd, &core, Role::AfterEnd);
+    cores.into_iter().map(str::to_owned).chain(others).map(end).collect()
+}
+
+/// Those of these texts that no other marker has, each once.
+fn of_turn_alone<'t>(spec: &Source<'_>, texts: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let is_other = |key: &MarkerKey| !matches!(key, MarkerKey::TurnEnd | MarkerKey::UserStart | MarkerKey::OtherToken);
     let others: Vec<&str> = spec.markers().filter(|(key, _)| is_other(key)).map(|(_, text)| text).collect();
-    let is_own = |core: &str| others.iter().all(|other| !other.contains(core));
-    let ends = spec.markers().filter(|(key, _)| *key == MarkerKey::TurnEnd).flat_map(|(_, text)| parts(text));
-    let user = MarkerText::new(&spec.turn.user_start).core;
-    let users = parts(user).into_iter().filter_map(|part| user.find(part).and_then(|at| user.get(at..)));
-    let mut found: Vec<Literal> = Vec::new();
-    let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
-    for core in ends.chain(own).chain(users.take(2)) {
-        let is_known = found.iter().any(|other| other.core == core);
-        if is_special_token(core.as_bytes()) && is_own(core) && !is_known {
-            found.push(tolerated(MarkerKey::TurnEnd, core, Role::AfterEnd));
+    let mut found: Vec<&str> = Vec::new();
+    for text in texts.filter(|text| others.iter().all(|other| !other.contains(text))) {
+        if !found.contains(&text) {
+            found.push(text);
         }
     }
     found

@@ -16,6 +16,7 @@ pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
         Action::StartCall => quote!(Action::StartCall),
         Action::StartOffered => quote!(Action::StartOffered),
         Action::StartKnown => quote!(Action::StartKnown),
+        Action::StartRecipient => quote!(Action::StartRecipient),
         Action::StartLabelled { prefix, separator } => {
             let (prefix, separator) = (&**prefix, &**separator);
             quote!(Action::StartLabelled { prefix: text(#prefix), separator: text(#separator) })
@@ -99,6 +100,7 @@ pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, a
             let (prefix, separator) = (&**prefix, &**separator);
             quote!(io.start_call_labelled(#prefix, #separator);)
         }
+        Action::StartRecipient => quote!(io.start_recipient();),
         Action::StartSplit => quote!(if !io.start_split_call() {
             return Flow::Mismatch;
         }),

@@ -67,6 +67,14 @@ const AFTER_CALL: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_TOOLS_3: StateId = StateId(13);
+const MARKER_S_ASSISTANT_END_USER_START: Marker = Marker::new(
+        "</s><|assistant_end|><|user_start|>",
+    )
+    .peek();
+const MARKER_EOS_ASSISTANT_END_USER_START: Marker = Marker::new(
+        "<eos><|assistant_end|><|user_start|>",
+    )
+    .peek();
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -147,7 +155,7 @@ const TO_AFTER_TURN_END_6_C: Transition = Transition::new(
     AFTER_TURN_END_6,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -158,11 +166,16 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|assistant_start|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -181,6 +194,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|user_end|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -190,7 +208,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tools_prefix|>").peek(), Marker::new("<|tools_suffix|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -201,16 +219,26 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|assistant_end|><|user_start|>").peek(),
         Marker::new("<|user_start|>").peek(),
+        Marker::new("<|end_of_text|>").peek(),
+        Marker::new("<|endoftext|>").peek(),
+        Marker::new("<|eot_id|>").peek(),
+        MARKER_S_ASSISTANT_END_USER_START,
+        MARKER_EOS_ASSISTANT_END_USER_START,
         Marker::new("<|tools_prefix|>"),
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -222,7 +250,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -233,23 +261,33 @@ static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|assistant_end|><|user_start|>").peek(),
         Marker::new("<|user_start|>").peek(),
+        Marker::new("<|end_of_text|>").peek(),
+        Marker::new("<|endoftext|>").peek(),
+        Marker::new("<|eot_id|>").peek(),
+        MARKER_S_ASSISTANT_END_USER_START,
+        MARKER_EOS_ASSISTANT_END_USER_START,
         Marker::new("<|tools_prefix|>").peek(),
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -260,11 +298,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -275,11 +318,16 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -292,11 +340,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -307,6 +360,11 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
         Marker::new("<|tools_prefix|>"),
     ]
 });
@@ -385,6 +443,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -421,6 +484,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -466,6 +534,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -480,6 +553,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
                             TO_AFTER_TURN_END_6,
                             TO_AFTER_TURN_END_6,
                             Transition::new(
@@ -519,6 +597,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -531,6 +614,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_6,
                             TO_AFTER_TURN_END_6,
                             TO_AFTER_TURN_END_6,
                             Transition::new(
@@ -561,6 +649,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_6_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -580,6 +673,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_6_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -606,6 +704,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_6_C,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -623,6 +726,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_6_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
@@ -702,11 +810,11 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -725,11 +833,11 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(14..=20) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -751,11 +859,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -778,12 +886,12 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => {
+                    Found::Marker(1..=7) => {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(3) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(4 | 5) => Flow::Go(CALL),
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(9 | 10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -802,12 +910,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -822,11 +930,11 @@ impl Machine for Parser {
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1..=3) => {
+                    Found::Marker(1..=8) => {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(4 | 5) => Flow::Go(CALL),
+                    Found::Marker(9 | 10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -842,13 +950,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -873,13 +981,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -905,12 +1013,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(7) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -929,12 +1037,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)

@@ -188,7 +188,7 @@ const TO_CONTENT_D: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -202,6 +202,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         MARKER_BEGIN_FINAL_RESPONSE,
         MARKER_BEGIN_FINAL_RESPONSE_B,
         Marker::new("```"),
@@ -209,7 +214,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -223,6 +228,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         MARKER_BEGIN_FINAL_RESPONSE_C,
         MARKER_BEGIN_FINAL_RESPONSE_D,
         Marker::new("```"),
@@ -230,7 +240,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -241,6 +251,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -250,7 +265,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_calls>").peek(), Marker::new("</tool_calls>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -262,6 +277,11 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -291,7 +311,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -303,11 +323,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -319,11 +344,16 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -337,11 +367,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -353,11 +388,16 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -369,6 +409,11 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         Marker::new("<tool_calls>").layout("\n", ""),
     ]
 });
@@ -391,7 +436,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -405,6 +450,11 @@ static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|begin_tool_result|>"),
         Marker::new("<|end|>\n<|begin_user|>"),
         Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
         MARKER_BEGIN_FINAL_RESPONSE,
         MARKER_BEGIN_FINAL_RESPONSE_B,
         Marker::new("```"),
@@ -494,6 +544,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_2,
@@ -520,6 +575,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_CONTENT_2,
@@ -543,6 +603,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -588,6 +653,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -662,6 +732,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -682,6 +757,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
@@ -709,6 +789,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -734,6 +819,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_D,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -752,6 +842,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -800,6 +895,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_B,
@@ -887,18 +987,18 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
-                    Found::Marker(13) => {
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(18) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -917,18 +1017,18 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
-                    Found::Marker(13) => {
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(18) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -943,11 +1043,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -971,11 +1071,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1034,13 +1134,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1065,13 +1165,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1097,12 +1197,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1121,12 +1221,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1145,12 +1245,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1193,18 +1293,18 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
-                    Found::Marker(13) => {
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(18) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }

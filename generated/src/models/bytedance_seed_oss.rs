@@ -50,59 +50,62 @@ const AFTER_TURN_END: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(7);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(8);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(9);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(8);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(10);
+const CALL_NAME: StateId = StateId(9);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// The name of the called function.
-const CALL_NAME_3: StateId = StateId(11);
+const CALL_NAME_2: StateId = StateId(11);
+
+/// The name of the called function.
+const CALL_NAME_3: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(14);
+const AFTER_PER_CALL_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(15);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(16);
+const ARGUMENTS: StateId = StateId(17);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(17);
+const ARGUMENT_NAME: StateId = StateId(18);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(18);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(19);
+const AFTER_TURN_END_7: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(20);
+const AFTER_ARGUMENTS: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(21);
+const AFTER_TOOLS: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(22);
+const AFTER_PER_CALL_START_4: StateId = StateId(23);
 
 /// A call, as one object.
-const CALL: StateId = StateId(23);
+const CALL: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(24);
+const AFTER_CALL: StateId = StateId(25);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(25);
+const CONTENT_2: StateId = StateId(26);
 const MARKER_SEED_EOS: Marker = Marker::new("<seed:eos>")
     .at_end(const {
         &[
@@ -129,6 +132,12 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::Speculate] },
@@ -250,6 +259,12 @@ const TO_START_2_B: Transition = Transition::new(
         START_2,
     )
     .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
@@ -306,6 +321,12 @@ const TO_START_2_C: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CONTENT_C: Transition = Transition::new(
     "",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -357,6 +378,12 @@ const TO_START_2_D: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
@@ -369,7 +396,7 @@ const TO_CALL_NAME_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:bos>assistant`, `<seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:bos>assistant`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -380,6 +407,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<seed:bos>assistant").layout("", "\n"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -387,7 +415,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `</seed:think>\n`, `</seed:think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `</seed:think>\n`, `</seed:think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -397,6 +425,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<seed:think>").unmentioned(),
+        Marker::new("<seed:eos><seed:bos>user"),
         Marker::new("</seed:think>\n").leading(),
         MARKER_SEED_THINK,
         Marker::new("```"),
@@ -407,7 +436,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -417,6 +446,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</seed:think>").layout("", "\n"),
+        Marker::new("<seed:eos><seed:bos>user"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -439,7 +469,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<seed:bos>assistant"), Marker::new("<seed:think>")]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -453,6 +483,7 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -539,7 +570,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -561,10 +592,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -582,10 +614,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -603,10 +636,11 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -620,6 +654,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("</seed:tool_call>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -627,7 +662,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`; searched for by `<` (memchr).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -645,6 +680,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
     ]
 });
 
@@ -715,7 +751,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -736,10 +772,11 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -757,6 +794,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
     ]
 });
 
@@ -777,7 +815,7 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -795,10 +833,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -818,6 +857,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
+        Marker::new("<seed:eos><seed:bos>user"),
     ]
 });
 
@@ -918,6 +958,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -940,6 +981,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_START_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             Transition::new(
@@ -972,6 +1014,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1060,6 +1103,7 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1084,6 +1128,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -1173,6 +1218,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1198,6 +1244,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
                             TO_START_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1227,6 +1274,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_I,
                             TO_START_2_D,
+                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
@@ -1248,6 +1296,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_I,
                             TO_START_2_D,
+                            TO_UNPARSED_2_D,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1285,6 +1334,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1395,6 +1445,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1420,6 +1471,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -1472,6 +1524,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
                             TO_START_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1504,6 +1557,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
                             TO_START_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1678,11 +1732,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(9..=11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1698,18 +1756,22 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
-                    Found::Marker(9) => {
+                    Found::Marker(7) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(10) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(11..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1725,13 +1787,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(7) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(8..=10) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1767,11 +1833,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1788,6 +1858,12 @@ impl Machine for Parser {
             }
             AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1897,6 +1973,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -1946,6 +2028,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -1982,6 +2070,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(15) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -2005,12 +2098,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12..=14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2063,6 +2161,12 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
@@ -2142,6 +2246,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2191,6 +2301,12 @@ impl Machine for Parser {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2262,6 +2378,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
@@ -2314,6 +2436,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -2351,6 +2479,7 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
+            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();

@@ -37,6 +37,9 @@ const AFTER_TURN_END: StateId = StateId(2);
 
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(3);
+
+/// Broken markup.
+const UNPARSED: StateId = StateId(4);
 const MARKER_END_OF_TURN: Marker = Marker::new("<end_of_turn>")
     .layout("", "\n")
     .at_end(const {
@@ -54,8 +57,14 @@ const TO_AFTER_TURN_END_2: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
+const TO_UNPARSED: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED,
+    )
+    .recovery();
 
-/// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<start_of_turn>model`; compared with the text at the current position.
+/// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<start_of_turn>model`, `<end_of_turn>\n<start_of_turn>user`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN,
@@ -65,10 +74,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<start_of_turn>model").layout("", "\n"),
+        Marker::new("<end_of_turn>\n<start_of_turn>user"),
     ]
 });
 
-/// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; searched for by `<` (memchr).
+/// The markers of this state: `<end_of_turn>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<end_of_turn>\n<start_of_turn>user`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN,
@@ -77,6 +87,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<end_of_turn>\n<start_of_turn>user"),
     ]
 });
 
@@ -132,6 +143,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
+                            TO_UNPARSED,
                         ]
                     },
                 )
@@ -149,6 +161,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_UNPARSED,
                         ]
                     },
                 )
@@ -168,6 +181,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED", Some(Hole::Text(Channel::Unparsed))).end(&[]),
         ]
     }),
     start: START,
@@ -210,6 +224,10 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
@@ -218,6 +236,10 @@ impl Machine for Parser {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -235,11 +257,17 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            UNPARSED => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             _ => Flow::Mismatch,
         }
     }
 
     fn end(&self, state: StateId, _io: &mut Io<'_>) -> bool {
-        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2)
+        matches!(state, START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | UNPARSED)
     }
 }

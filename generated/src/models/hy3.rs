@@ -127,6 +127,12 @@ const AFTER_SECTION_END_11: StateId = StateId(32);
 const MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
     "<｜hy_eos:opensource｜><｜hy_User:opensource｜>",
 );
+const MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
+    "</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>",
+);
+const MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
+    "<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>",
+);
 const MARKER_TOOL_CALL_OPENSOURCE: Marker = Marker::new("<tool_call:opensource>")
     .layout("\n", "");
 const MARKER_THINK_OPENSOURCE: Marker = Marker::new("</think:opensource>")
@@ -453,7 +459,7 @@ const TO_UNPARSED_5: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_Assistant:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_Assistant:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -465,12 +471,17 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `</think:opensource>`, `````, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `</think:opensource>`, `````, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -483,6 +494,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n").leading(),
         MARKER_THINK_OPENSOURCE,
         Marker::new("```"),
@@ -491,7 +507,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -502,6 +518,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("</think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -523,7 +544,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜hy_Assistant:opensource｜>"), Marker::new("<think:opensource>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -539,6 +560,11 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -568,7 +594,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -586,6 +612,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("<tool_calls:opensource>"),
     ]
@@ -599,7 +630,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -619,6 +650,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
@@ -651,7 +687,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -669,6 +705,11 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("<tool_calls:opensource>"),
     ]
@@ -679,7 +720,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("</arg_key:opensource>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -697,6 +738,11 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
@@ -708,7 +754,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜hy_eos:opensource｜>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -724,6 +770,11 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<tool_calls:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
     ]
@@ -751,7 +802,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_SECTION_END_8_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -768,6 +819,11 @@ static AFTER_SECTION_END_8_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -797,7 +853,7 @@ static ARGUMENT_VALUE_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -816,13 +872,18 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -840,13 +901,18 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -866,13 +932,18 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -890,6 +961,11 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
@@ -901,7 +977,7 @@ static UNPARSED_5_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -919,6 +995,11 @@ static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜hy_Assistant:opensource｜>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
         Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
@@ -998,6 +1079,11 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                             TO_AFTER_PER_CALL_START_2,
                         ]
@@ -1019,6 +1105,11 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_CONTENT,
                             TO_CONTENT_B,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_C,
@@ -1050,6 +1141,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -1125,6 +1221,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -1211,6 +1312,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_CONTENT_E,
                             TO_AFTER_SECTION_START_2_B,
                         ]
@@ -1264,6 +1370,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
                             TO_START_2_C,
                             TO_CONTENT_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
@@ -1352,6 +1463,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_CONTENT_G,
                             TO_AFTER_SECTION_START_2_C,
                         ]
@@ -1397,6 +1513,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_H,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                             TO_CONTENT_I,
                             TO_CONTENT_2_B,
                             TO_AFTER_SECTION_START_2_D,
@@ -1434,6 +1555,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
                             TO_START_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
@@ -1503,6 +1629,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
                             TO_START_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
@@ -1590,6 +1721,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_CONTENT_G,
                             TO_CONTENT_2,
                             TO_AFTER_SECTION_START_2_C,
@@ -1616,6 +1752,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
                             TO_START_2_C,
                             TO_CONTENT_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
@@ -1653,6 +1794,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_CONTENT_E,
                             TO_CONTENT_2_C,
                             TO_AFTER_SECTION_START_2_B,
@@ -1679,6 +1825,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
                             TO_START_2_B,
                             TO_CONTENT_D,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
@@ -1725,6 +1876,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
                             TO_START_2_D,
                             TO_CONTENT_H,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_CONTENT_I,
@@ -1931,15 +2087,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1958,22 +2114,22 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12) => {
+                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
+                    Found::Marker(17) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1988,17 +2144,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2033,15 +2189,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2132,18 +2288,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2209,18 +2365,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(15..=21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2228,7 +2384,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2303,18 +2459,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2357,23 +2513,23 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2404,17 +2560,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2473,12 +2629,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2552,18 +2708,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(14..=20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2571,7 +2727,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2621,18 +2777,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2640,7 +2796,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2696,18 +2852,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(15..=21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2715,7 +2871,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2765,18 +2921,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2784,7 +2940,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2831,23 +2987,23 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(13..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)

@@ -47,56 +47,59 @@ const AFTER_TURN_END: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(6);
 
-/// The name of the called function.
-const CALL_NAME: StateId = StateId(7);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(8);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(7);
 
 /// The name of the called function.
-const CALL_NAME_2: StateId = StateId(9);
+const CALL_NAME: StateId = StateId(8);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_2: StateId = StateId(9);
 
 /// The name of the called function.
-const CALL_NAME_3: StateId = StateId(10);
+const CALL_NAME_2: StateId = StateId(10);
+
+/// The name of the called function.
+const CALL_NAME_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(12);
+const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(13);
+const AFTER_SECTION_END_3: StateId = StateId(14);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(14);
+const ARGUMENTS: StateId = StateId(15);
 
 /// The name of an argument.
-const ARGUMENT_NAME: StateId = StateId(15);
+const ARGUMENT_NAME: StateId = StateId(16);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(16);
+const ARGUMENT_VALUE: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(17);
+const AFTER_TURN_END_7: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(18);
+const AFTER_ARGUMENTS: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(19);
+const AFTER_TOOLS: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(20);
+const AFTER_SECTION_START_3: StateId = StateId(21);
 
 /// A call, as one object.
-const CALL: StateId = StateId(21);
+const CALL: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(22);
+const AFTER_CALL: StateId = StateId(23);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(23);
+const CONTENT_2: StateId = StateId(24);
 const MARKER_E: Marker = Marker::new("[e~[")
     .layout("", "\n")
     .at_end(const {
@@ -127,6 +130,12 @@ const TO_START: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START,
 );
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CONTENT: Transition = Transition::new("reasoning.end", &[], CONTENT).recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
@@ -243,6 +252,12 @@ const TO_START_B: Transition = Transition::new(
         START,
     )
     .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
@@ -295,6 +310,12 @@ const TO_START_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START,
 );
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -361,13 +382,19 @@ const TO_START_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START,
 );
+const TO_UNPARSED_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `</think>\n`, `</think>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `[e~[\n]~b]user`, `</think>\n`, `</think>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -377,6 +404,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_THINK,
+        Marker::new("[e~[\n]~b]user"),
         MARKER_THINK_B,
         MARKER_THINK_C,
         Marker::new("```"),
@@ -387,7 +415,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -397,6 +425,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>").layout("\n", "\n\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -419,7 +448,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -433,6 +462,7 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -519,7 +549,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -540,11 +570,12 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -561,11 +592,12 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -579,6 +611,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</minimax:tool_call>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
@@ -586,7 +619,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -603,6 +636,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -665,7 +699,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -685,11 +719,12 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -706,6 +741,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -727,7 +763,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -744,11 +780,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -767,6 +804,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</invoke>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -848,6 +886,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_START,
+                            TO_UNPARSED_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             Transition::new(
@@ -880,6 +919,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -964,6 +1004,7 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_START,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -988,6 +1029,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("CALL_NAME", Some(Hole::Name))
                 .markers(
                     &CALL_NAME_MARKERS,
@@ -1076,6 +1118,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1109,6 +1152,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1136,6 +1180,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_SECTION_END_3_F,
                             TO_START_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1168,6 +1213,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1267,6 +1313,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1292,6 +1339,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -1344,6 +1392,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_I,
                             TO_AFTER_SECTION_END_3_J,
                             TO_START_D,
+                            TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1380,6 +1429,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_I,
                             TO_AFTER_SECTION_END_3_J,
                             TO_START_D,
+                            TO_UNPARSED_2_D,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1574,18 +1624,22 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
-                    Found::Marker(9) => {
+                    Found::Marker(7) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(10) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(11..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1601,13 +1655,17 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(7) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(8..=10) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1643,11 +1701,15 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1664,6 +1726,12 @@ impl Machine for Parser {
             }
             AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1773,6 +1841,12 @@ impl Machine for Parser {
                     Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1810,6 +1884,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(14) => {
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1836,12 +1915,17 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12..=14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1890,6 +1974,12 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1970,6 +2060,12 @@ impl Machine for Parser {
                     Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2018,6 +2114,12 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2087,6 +2189,12 @@ impl Machine for Parser {
                     Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2139,6 +2247,12 @@ impl Machine for Parser {
                     Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -2178,6 +2292,7 @@ impl Machine for Parser {
             | AFTER_FUNCTION_NAME_PREFIX
             | AFTER_TURN_END
             | AFTER_TURN_END_2
+            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_FUNCTION_NAME_SUFFIX => {
                 io.end_call_incomplete();

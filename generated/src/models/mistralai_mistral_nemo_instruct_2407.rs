@@ -57,6 +57,12 @@ const CALL_2: StateId = StateId(8);
 const AFTER_CALL: StateId = StateId(9);
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_CONTENT: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed, Action::EndCalls] },
@@ -69,7 +75,7 @@ const TO_AFTER_TURN_END_B: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_UNPARSED_2: Transition = Transition::new(
+const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
@@ -91,8 +97,14 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -101,6 +113,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s>[INST]"),
+        Marker::new("<eos>[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -110,11 +127,16 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("[TOOL_CALLS]").peek()]
 });
 
-/// The markers of this state: `[`, `[INST]`, `[TOOL_CALLS]`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("[INST]").peek(),
+        Marker::new("<|end_of_text|>").peek(),
+        Marker::new("<|endoftext|>").peek(),
+        Marker::new("<|eot_id|>").peek(),
+        Marker::new("</s>[INST]").peek(),
+        Marker::new("<eos>[INST]").peek(),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -126,18 +148,23 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `[`, `[INST]`, `[TOOL_CALLS]`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("[INST]").peek(),
+        Marker::new("<|end_of_text|>").peek(),
+        Marker::new("<|endoftext|>").peek(),
+        Marker::new("<|eot_id|>").peek(),
+        Marker::new("</s>[INST]").peek(),
+        Marker::new("<eos>[INST]").peek(),
         Marker::new("[TOOL_CALLS]").peek(),
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -146,11 +173,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s>[INST]"),
+        Marker::new("<eos>[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -159,11 +191,16 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s>[INST]"),
+        Marker::new("<eos>[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -174,6 +211,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new("]"),
         Marker::new("[INST]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s>[INST]"),
+        Marker::new("<eos>[INST]"),
         Marker::new("[TOOL_CALLS]"),
     ]
 });
@@ -242,12 +284,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::AfterEnd] },
-                                    UNPARSED_2,
-                                )
-                                .recovery(),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::Speculate] },
@@ -280,6 +322,11 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
                             TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
@@ -310,6 +357,11 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
                             TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
+                            TO_CONTENT,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed, Action::EndCalls] },
@@ -335,7 +387,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            TO_UNPARSED_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START,
                         ]
                     },
@@ -354,7 +411,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            TO_UNPARSED_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START,
                         ]
                     },
@@ -380,12 +442,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 CONTENT,
                             ),
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::AfterEnd] },
-                                    UNPARSED_2,
-                                )
-                                .recovery(),
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                 "tools.section_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -469,11 +531,11 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(5..=10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -506,13 +568,13 @@ impl Machine for Parser {
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => {
+                    Found::Marker(1..=6) => {
                         io.unparsed();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(2) => Flow::Go(AFTER_SECTION_START_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
+                    Found::Marker(7) => Flow::Go(AFTER_SECTION_START_2),
+                    Found::Marker(8 | 9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -527,12 +589,12 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => {
+                    Found::Marker(1..=7) => {
                         io.unparsed();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
+                    Found::Marker(8 | 9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -544,13 +606,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(5..=10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -571,13 +633,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(5..=10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -605,12 +667,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7..=12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)

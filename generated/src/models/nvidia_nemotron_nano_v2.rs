@@ -50,32 +50,35 @@ const AFTER_TURN_END: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(7);
 
-/// Only markers may come here.
-const AFTER_SECTION_START_2: StateId = StateId(8);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(9);
+const AFTER_SECTION_START_2: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(10);
+const AFTER_TOOLS: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_SECTION_START_3: StateId = StateId(11);
 
 /// A call, as one object.
-const CALL: StateId = StateId(11);
+const CALL: StateId = StateId(12);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(12);
+const CALL_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(13);
+const AFTER_CALL: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(14);
+const AFTER_SECTION_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(15);
+const AFTER_TOOLS_3: StateId = StateId(16);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(16);
+const CONTENT_2: StateId = StateId(17);
 const MARKER_SPECIAL_12: Marker = Marker::new("<SPECIAL_12>")
     .layout("\n", "\n")
     .at_end(const {
@@ -104,6 +107,12 @@ const TO_START_2: Transition = Transition::new(
     const { &[Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::Speculate] },
@@ -137,6 +146,12 @@ const TO_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
@@ -174,6 +189,12 @@ const TO_START_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenReasoning] },
     START_2,
 );
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -185,7 +206,7 @@ const TO_CONTENT_B: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<SPECIAL_11>Assistant`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<SPECIAL_11>Assistant`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -196,11 +217,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_SPECIAL_11_ASSISTANT,
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("<TOOLCALL>"),
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `</think>\n`, `</think>`, `````, `<TOOLCALL>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `</think>\n`, `</think>`, `````, `<TOOLCALL>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SPECIAL_12,
@@ -210,6 +232,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_THINK,
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("</think>\n").leading(),
         MARKER_THINK_B,
         Marker::new("```"),
@@ -217,7 +240,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<TOOLCALL>`; searched for by `<` (memchr).
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SPECIAL_12,
@@ -227,6 +250,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</think>"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("<TOOLCALL>"),
     ]
 });
@@ -241,7 +265,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[MARKER_SPECIAL_11_ASSISTANT, Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -253,6 +277,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("<TOOLCALL>"),
     ]
 });
@@ -293,7 +318,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -305,11 +330,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("<TOOLCALL>"),
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -321,11 +347,12 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("<TOOLCALL>"),
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -339,11 +366,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("<TOOLCALL>"),
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -355,11 +383,12 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("<TOOLCALL>"),
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -371,6 +400,7 @@ static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
         Marker::new("<TOOLCALL>"),
     ]
 });
@@ -468,6 +498,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -487,6 +518,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_START_2,
+                            TO_UNPARSED_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             Transition::new(
@@ -516,6 +548,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -573,6 +606,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -594,6 +628,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("AFTER_SECTION_START_2", None)
                 .markers(
                     &AFTER_SECTION_START_2_MARKERS,
@@ -658,6 +693,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -680,6 +716,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
+                            TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -705,6 +742,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
                             TO_START_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -730,6 +768,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_SECTION_END_3_D,
                             TO_START_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -750,6 +789,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
                             TO_START_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -861,6 +901,10 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(8) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -876,14 +920,18 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
-                    Found::Marker(9) => {
+                    Found::Marker(7) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(10) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -900,6 +948,10 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(7) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(8) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -936,6 +988,10 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(9) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -952,6 +1008,12 @@ impl Machine for Parser {
             }
             AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1009,6 +1071,12 @@ impl Machine for Parser {
                     Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1045,6 +1113,12 @@ impl Machine for Parser {
                     Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1079,6 +1153,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(11) => {
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1107,6 +1186,11 @@ impl Machine for Parser {
                     }
                     Found::Marker(9) => {
                         io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10) => {
+                        io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1134,6 +1218,11 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(9) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1174,6 +1263,7 @@ impl Machine for Parser {
             | AFTER_SECTION_START
             | AFTER_TURN_END
             | AFTER_TURN_END_2
+            | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_CALL => {
                 io.end_calls();

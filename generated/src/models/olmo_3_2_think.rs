@@ -239,7 +239,7 @@ const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -251,11 +251,16 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|im_end|>\n<|im_start|>user"),
+        Marker::new("<eos><|im_end|>\n<|im_start|>user"),
         Marker::new("<function_calls>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -267,6 +272,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|im_end|>\n<|im_start|>user"),
+        Marker::new("<eos><|im_end|>\n<|im_start|>user"),
         Marker::new("</think>\n").leading(),
         MARKER_THINK,
         Marker::new("```"),
@@ -274,7 +284,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -285,6 +295,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|im_end|>\n<|im_start|>user"),
+        Marker::new("<eos><|im_end|>\n<|im_start|>user"),
         Marker::new("<function_calls>"),
     ]
 });
@@ -299,7 +314,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|im_start|>assistant"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -312,6 +327,11 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|im_end|>\n<|im_start|>user"),
+        Marker::new("<eos><|im_end|>\n<|im_start|>user"),
         Marker::new("<function_calls>"),
     ]
 });
@@ -331,7 +351,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<function_calls>").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</think>\n`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `<function_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -345,6 +365,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|im_end|>\n<|im_start|>user"),
+        Marker::new("<eos><|im_end|>\n<|im_start|>user"),
         Marker::new("</think>\n"),
         Marker::new("<function_calls>"),
     ]
@@ -368,7 +393,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -382,6 +407,11 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|im_end|>\n<|im_start|>user"),
+        Marker::new("<eos><|im_end|>\n<|im_start|>user"),
         Marker::new("</think>\n"),
         Marker::new("```"),
         Marker::new("<function_calls>"),
@@ -458,7 +488,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new(")").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -471,6 +501,11 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|im_end|>\n<|im_start|>user"),
+        Marker::new("<eos><|im_end|>\n<|im_start|>user"),
         Marker::new("<function_calls>"),
     ]
 });
@@ -496,7 +531,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(")")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -512,6 +547,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|im_end|>\n<|im_start|>user"),
+        Marker::new("<eos><|im_end|>\n<|im_start|>user"),
         Marker::new("</think>\n"),
         Marker::new("```"),
         Marker::new("<function_calls>"),
@@ -581,6 +621,11 @@ pub static PROGRAM: Program = Program {
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -600,6 +645,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_START_2,
                             TO_CONTENT,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_B,
@@ -630,6 +680,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -688,6 +743,11 @@ pub static PROGRAM: Program = Program {
                             Transition::new("reasoning.end", &[], AFTER_SECTION_START)
                                 .recovery(),
                             TO_START_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
@@ -754,6 +814,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
                             TO_CONTENT_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_D,
@@ -824,6 +889,11 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             Transition::new(
@@ -953,6 +1023,11 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1011,6 +1086,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
                             TO_CONTENT_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_D,
@@ -1113,11 +1193,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1136,18 +1216,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
-                    Found::Marker(11) => {
+                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
+                    Found::Marker(16) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1162,11 +1242,11 @@ impl Machine for Parser {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1201,11 +1281,11 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1276,18 +1356,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1365,23 +1445,23 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1456,12 +1536,12 @@ impl Machine for Parser {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1535,18 +1615,18 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(11..=17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -1554,7 +1634,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

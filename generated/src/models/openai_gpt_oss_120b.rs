@@ -47,47 +47,96 @@ const AFTER_PER_CALL_START: StateId = StateId(5);
 /// Only markers may come here.
 const AFTER_TURN_END: StateId = StateId(6);
 
+/// Only markers may come here.
+const AFTER_TURN_END_2: StateId = StateId(7);
+
 /// Answer text.
-const CONTENT_2: StateId = StateId(7);
+const CONTENT_2: StateId = StateId(8);
 
 /// Broken markup.
-const UNPARSED_2: StateId = StateId(8);
+const UNPARSED_2: StateId = StateId(9);
 
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(9);
+const CALL_NAME: StateId = StateId(10);
 
 /// The name of the called function.
-const CALL_NAME_7: StateId = StateId(10);
-
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(11);
+const CALL_NAME_7: StateId = StateId(11);
 
 /// The id of the call.
 const CALL_ID: StateId = StateId(12);
 
-/// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+/// The name of the called function.
+const CALL_NAME_8: StateId = StateId(13);
+
+/// The id of the call.
+const CALL_ID_2: StateId = StateId(14);
+
+/// The id of the call.
+const CALL_ID_4: StateId = StateId(15);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_2: StateId = StateId(14);
+const AFTER_ARGUMENTS: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(15);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(16);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(17);
+const AFTER_PER_CALL_END_3: StateId = StateId(18);
 
 /// Answer text.
-const CONTENT_3: StateId = StateId(18);
+const CONTENT_3: StateId = StateId(19);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(19);
+const UNPARSED_3: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_10: StateId = StateId(20);
+const AFTER_PER_CALL_END_6: StateId = StateId(21);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_7: StateId = StateId(22);
+
+/// The id of the call.
+const CALL_ID_11: StateId = StateId(23);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_10: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_11: StateId = StateId(25);
+
+/// The arguments, as one JSON value.
+const ARGUMENTS_3: StateId = StateId(26);
+
+/// The id of the call.
+const CALL_ID_23: StateId = StateId(27);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(28);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX_2: StateId = StateId(29);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS_3: StateId = StateId(30);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_14: StateId = StateId(31);
+
+/// Broken markup.
+const UNPARSED_5: StateId = StateId(32);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_20: StateId = StateId(33);
+const MARKER_RETURN: Marker = Marker::new("<|return|>")
+    .at_end(const {
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+        ]
+    });
 const MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE: Marker = Marker::new(
     "<|start|>assistant<|channel|>analysis<|message|>",
 );
@@ -129,7 +178,11 @@ const MARKER_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new("<|constrain|>json<|me
 const MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE: Marker = Marker::new(
     "<|channel|>analysis <|constrain|>json<|message|>",
 );
-const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
+const TO_AFTER_TURN_END_2: Transition = Transition::new(
+        "turn.end",
+        &[],
+        AFTER_TURN_END_2,
+    )
     .recovery();
 const TO_START_2: Transition = Transition::new(
     "reasoning.start",
@@ -161,6 +214,18 @@ const TO_CALL_NAME_7: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Speculate] },
         CALL_NAME_7,
+    )
+    .recovery();
+const TO_CALL_ID: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Speculate] },
+        CALL_ID,
+    )
+    .recovery();
+const TO_CALL_NAME_8: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Speculate] },
+        CALL_NAME_8,
     )
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
@@ -199,10 +264,10 @@ const TO_AFTER_PER_CALL_START_C: Transition = Transition::new(
         AFTER_PER_CALL_START,
     )
     .recovery();
-const TO_ARGUMENTS: Transition = Transition::new(
+const TO_ARGUMENTS_3: Transition = Transition::new(
     "tools.function.name_suffix",
     const { &[Action::StartCall] },
-    ARGUMENTS,
+    ARGUMENTS_3,
 );
 const TO_AFTER_FUNCTION_NAME_SUFFIX_2: Transition = Transition::new(
         "tools.function.name_suffix",
@@ -210,43 +275,54 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_2: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX_2,
     )
     .recovery();
-const TO_ARGUMENTS_B: Transition = Transition::new(
+const TO_ARGUMENTS_3_B: Transition = Transition::new(
     "tools.function.name_suffix",
-    const { &[Action::StartOffered] },
-    ARGUMENTS,
+    const { &[Action::StartRecipient] },
+    ARGUMENTS_3,
 );
 const TO_AFTER_FUNCTION_NAME_SUFFIX_2_B: Transition = Transition::new(
         "tools.function.name_suffix",
-        const { &[Action::StartOffered] },
+        const { &[Action::StartRecipient] },
         AFTER_FUNCTION_NAME_SUFFIX_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCall, Action::EndCalls] },
-        AFTER_TURN_END,
+const TO_CALL_ID_11: Transition = Transition::new(
+        "tools.per_call_start",
+        &[],
+        CALL_ID_11,
     )
     .recovery();
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::OtherToken] },
+        AFTER_PER_CALL_END_3,
+    )
+    .recovery();
+const TO_CALL_ID_2: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::StartRecipient] },
+        CALL_ID_2,
+    )
+    .recovery();
+const TO_CALL_ID_4: Transition = Transition::new("tools.per_call_start", &[], CALL_ID_4)
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.per_call_start", &[], ARGUMENTS)
+    .recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_END_3_B: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_END_3,
-);
-const TO_CALL_NAME_B: Transition = Transition::new(
-    "tools.per_call_start",
-    const { &[Action::EndCall, Action::Speculate] },
-    CALL_NAME,
-);
-const TO_CALL_NAME_7_B: Transition = Transition::new(
-        "tools.per_call_start",
-        const { &[Action::EndCall, Action::Speculate] },
-        CALL_NAME_7,
-    )
-    .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
-    "content.end",
-    const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
-    CONTENT,
 );
 const TO_START_2_B: Transition = Transition::new(
     "reasoning.start",
@@ -257,6 +333,11 @@ const TO_CONTENT_2_B: Transition = Transition::new(
     "content.start",
     const { &[Action::EndCall, Action::EndCalls, Action::OpenContent] },
     CONTENT_2,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
+    CONTENT,
 );
 const TO_CONTENT_E: Transition = Transition::new(
         "turn.assistant_start",
@@ -270,34 +351,52 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_ARGUMENTS_C: Transition = Transition::new(
-    "tools.function.name_suffix",
-    &[],
-    ARGUMENTS,
+const TO_CALL_NAME_B: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    CALL_NAME,
 );
-const TO_CALL_ID: Transition = Transition::new(
-        "tools.function.name_suffix",
-        &[],
+const TO_CALL_NAME_7_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        CALL_NAME_7,
+    )
+    .recovery();
+const TO_CALL_ID_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
         CALL_ID,
     )
     .recovery();
-const TO_AFTER_TURN_END_C: Transition = Transition::new(
+const TO_CONTENT_3_B: Transition = Transition::new(
+        "content",
+        const { &[Action::EndCall, Action::EndCalls, Action::OpenFence] },
+        CONTENT_3,
+    )
+    .recovery();
+const TO_CALL_NAME_8_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        CALL_NAME_8,
+    )
+    .recovery();
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
-        AFTER_TURN_END,
+        AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_3_C: Transition = Transition::new(
         "tools.per_call_end",
         &[],
-        AFTER_PER_CALL_END_5,
+        AFTER_PER_CALL_END_3,
     )
     .recovery();
-const TO_CONTENT_F: Transition = Transition::new(
-    "content.end",
-    const { &[Action::EndCalls, Action::CloseContent] },
-    CONTENT,
-);
 const TO_START_2_C: Transition = Transition::new(
     "reasoning.start",
     const { &[Action::EndCalls, Action::OpenReasoning] },
@@ -308,17 +407,17 @@ const TO_CONTENT_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenContent] },
     CONTENT_2,
 );
+const TO_CONTENT_F: Transition = Transition::new(
+    "content.end",
+    const { &[Action::EndCalls, Action::CloseContent] },
+    CONTENT,
+);
 const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_CONTENT_G: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
-);
 const TO_CALL_NAME_C: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::EndCalls, Action::Speculate] },
@@ -330,10 +429,55 @@ const TO_CALL_NAME_7_C: Transition = Transition::new(
         CALL_NAME_7,
     )
     .recovery();
+const TO_CALL_ID_C: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_ID,
+    )
+    .recovery();
+const TO_CALL_NAME_8_C: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME_8,
+    )
+    .recovery();
+const TO_CONTENT_G: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_PER_CALL_END_14: Transition = Transition::new(
+    "tools.per_call_end",
+    const { &[Action::EndCall] },
+    AFTER_PER_CALL_END_14,
+);
+const TO_CALL_NAME_D: Transition = Transition::new(
+    "tools.per_call_start",
+    const { &[Action::EndCall, Action::Speculate] },
+    CALL_NAME,
+);
+const TO_CALL_NAME_7_D: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        CALL_NAME_7,
+    )
+    .recovery();
+const TO_ARGUMENTS_3_C: Transition = Transition::new(
+    "tools.function.name_suffix",
+    &[],
+    ARGUMENTS_3,
+);
+const TO_CALL_ID_23: Transition = Transition::new(
+        "tools.function.name_suffix",
+        &[],
+        CALL_ID_23,
+    )
+    .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -354,8 +498,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|return|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
@@ -368,12 +512,16 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -393,10 +541,10 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("```"),
         Marker::new("to=functions.").layout(" ", "").leading(),
@@ -410,12 +558,16 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", "").leading(),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` (memchr).
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -423,6 +575,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|end|>"),
         Marker::new("<|channel|>final<|message|>").peek(),
+        Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
@@ -434,6 +587,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
     ]
 });
 
@@ -473,16 +628,16 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|call|>"),
-        Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
@@ -497,6 +652,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("to=functions.").layout(" ", ""),
@@ -510,12 +666,27 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+    ]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -535,10 +706,10 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|return|>"),
         Marker::new("<|end|>"),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("```"),
         Marker::new("<|start|>assistant to=functions."),
@@ -551,6 +722,8 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
     ]
 });
 
@@ -592,9 +765,279 @@ static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|constrain|>`, `<|message|>`, ` `; compared with the text at the current position.
+static CALL_ID_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>"), Marker::new("<|message|>"), Marker::new(" ")]
+});
+
+/// The markers of this state: `<|channel|>`, `<|start|>`, `<|constrain|>`, `<|message|>`; compared with the text at the current position.
+static CALL_NAME_8_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("<|constrain|>"),
+        Marker::new("<|message|>"),
+    ]
+});
+
+/// The markers of this state: `<|constrain|>`, `<|message|>`, ` `; compared with the text at the current position.
+static CALL_ID_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>"), Marker::new("<|message|>"), Marker::new(" ")]
+});
+
+/// The markers of this state: `<|message|>`; compared with the text at the current position.
+static CALL_ID_4_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|message|>")]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
+        MARKER_RETURN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|call|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
+        Marker::new("<|channel|>final<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|start|>assistant"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("<|start|>assistant to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+    ]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_RETURN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|call|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
+        Marker::new("<|channel|>final<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|start|>assistant"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("```"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
+    ]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_RETURN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|call|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
+        Marker::new("<|channel|>final<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
+    ]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`; searched for by `<` and ``` (memchr2).
+static CONTENT_3_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_RETURN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("```"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
+        Marker::new("<|channel|>final<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|call|>"),
+        Marker::new("<|start|>assistant"),
+        Marker::new("<|start|>assistant to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+    ]
+});
+
+/// The markers of this state: `<|call|>`; searched for by `<` (memchr).
+static UNPARSED_3_MARKERS: Markers = Markers::new(const {
+    &[Marker::new("<|call|>").peek()]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_RETURN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|call|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
+        Marker::new("<|channel|>final<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
+    ]
+});
+
+/// The markers of this state: `<|constrain|>`; compared with the text at the current position.
+static AFTER_PER_CALL_START_7_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>")]
+});
+
+/// The markers of this state: `<|message|>`; compared with the text at the current position.
+static CALL_ID_11_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|message|>")]
+});
+
+/// The markers of this state: `<|constrain|>`, `to=`; compared with the text at the current position.
+static AFTER_PER_CALL_START_10_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>"), Marker::new("to=").layout(" ", "")]
+});
+
+/// The markers of this state: `functions.`; compared with the text at the current position.
+static AFTER_PER_CALL_START_11_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("functions.")]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
+static ARGUMENTS_3_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -611,7 +1054,6 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
@@ -626,14 +1068,17 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
     ]
 });
 
 /// The markers of this state: `<|message|>`; compared with the text at the current position.
-static CALL_ID_MARKERS: Markers = Markers::expected(const {
+static CALL_ID_23_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|message|>")]
 });
 
@@ -658,9 +1103,10 @@ static AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|constrain|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|start|>assistant`, `<|end|><|start|>user<|message|>`, `````; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+static AFTER_ARGUMENTS_3_MARKERS: Markers = Markers::expected(const {
     &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -678,7 +1124,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
@@ -693,16 +1138,21 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|return|>"),
+        Marker::new("<|end|>"),
         Marker::new("<|start|>assistant"),
+        Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("```"),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
-static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+static AFTER_PER_CALL_END_14_MARKERS: Markers = Markers::expected(const {
     &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -720,7 +1170,6 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
         Marker::new("<|call|>"),
-        Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
@@ -735,99 +1184,24 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; compared with the text at the current position.
-static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|call|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|channel|>analysis<|message|>"),
-        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
-        Marker::new("<|channel|>final<|message|>"),
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("<|channel|>final json<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|return|>"),
-        Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("to=functions.").layout(" ", ""),
-        Marker::new("<|start|>assistant to=functions."),
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
-        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
-        Marker::new("<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
-        Marker::new("<|start|>assistant to="),
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
-        Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|channel|>commentary to="),
-        Marker::new("<|channel|>analysis to="),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`; searched for by `<` and ``` (memchr2).
-static CONTENT_3_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("```"),
-        Marker::new("<|channel|>analysis<|message|>"),
-        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
-        Marker::new("<|channel|>final<|message|>"),
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("<|channel|>final json<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|return|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|call|>"),
-        Marker::new("<|start|>assistant"),
-        Marker::new("<|start|>assistant to=functions."),
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
-        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
-        Marker::new("<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
-        Marker::new("<|start|>assistant to="),
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
-        Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|channel|>commentary to="),
-        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
     ]
 });
 
 /// The markers of this state: `<|call|>`; searched for by `<` (memchr).
-static UNPARSED_3_MARKERS: Markers = Markers::new(const {
+static UNPARSED_5_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|end|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`; compared with the text at the current position.
-static AFTER_PER_CALL_END_10_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+static AFTER_PER_CALL_END_20_MARKERS: Markers = Markers::expected(const {
     &[
+        MARKER_RETURN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
@@ -845,7 +1219,6 @@ static AFTER_PER_CALL_END_10_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
-        Marker::new("<|end|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
         Marker::new("<|channel|>final<|message|>"),
@@ -860,8 +1233,12 @@ static AFTER_PER_CALL_END_10_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|channel|>commentary<|message|>"),
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
     ]
 });
 
@@ -906,11 +1283,12 @@ pub static PROGRAM: Program = Program {
                     &START_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -928,7 +1306,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT,
-                            TO_CONTENT,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -941,6 +1319,9 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_CALL_ID,
+                            TO_CALL_ID,
+                            TO_CALL_NAME_8,
                         ]
                     },
                 )
@@ -952,11 +1333,12 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_START_2,
                             TO_START_2,
                             TO_CONTENT_2,
@@ -971,10 +1353,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
-                            TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_3,
                             TO_CALL_NAME,
@@ -988,6 +1370,9 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_CALL_ID,
+                            TO_CALL_ID,
+                            TO_CALL_NAME_8,
                         ]
                     },
                 )
@@ -997,11 +1382,12 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -1014,6 +1400,7 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1024,6 +1411,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_CALL_ID,
+                            TO_CALL_ID,
                         ]
                     },
                 )
@@ -1079,18 +1468,18 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            TO_CONTENT,
                             TO_START_2,
                             TO_START_2,
                             TO_CONTENT_2,
@@ -1107,6 +1496,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1118,22 +1508,40 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_CALL_ID,
+                            TO_CALL_ID,
+                            TO_CALL_NAME_8,
                         ]
                     },
                 )
                 .otherwise(Transition::new("", &[], CONTENT))
                 .end(&[]),
-            State::new("AFTER_TURN_END", None).end(&[]),
+            State::new("AFTER_TURN_END", None)
+                .markers(
+                    &AFTER_TURN_END_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                        ]
+                    },
+                )
+                .end(&[]),
+            State::new("AFTER_TURN_END_2", None).end(&[]),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_START_2,
                             TO_START_2,
                             TO_CONTENT_2,
@@ -1148,10 +1556,10 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT_2,
-                            TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_3,
                             TO_CALL_NAME,
@@ -1164,6 +1572,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_CALL_ID,
+                            TO_CALL_ID,
                         ]
                     },
                 )
@@ -1174,19 +1584,19 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
-                            TO_ARGUMENTS,
+                            TO_ARGUMENTS_3,
+                            TO_ARGUMENTS_3,
+                            TO_ARGUMENTS_3,
+                            TO_ARGUMENTS_3,
+                            TO_ARGUMENTS_3,
+                            TO_ARGUMENTS_3,
+                            TO_ARGUMENTS_3,
+                            TO_ARGUMENTS_3,
+                            TO_ARGUMENTS_3,
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartCall] },
-                                    CALL_ID,
+                                    CALL_ID_23,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1205,24 +1615,24 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_7_MARKERS,
                     const {
                         &[
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
-                            TO_ARGUMENTS_B,
+                            TO_ARGUMENTS_3_B,
+                            TO_ARGUMENTS_3_B,
+                            TO_ARGUMENTS_3_B,
+                            TO_ARGUMENTS_3_B,
+                            TO_ARGUMENTS_3_B,
+                            TO_ARGUMENTS_3_B,
+                            TO_ARGUMENTS_3_B,
+                            TO_ARGUMENTS_3_B,
+                            TO_ARGUMENTS_3_B,
                             Transition::new(
                                     "tools.function.name_suffix",
-                                    const { &[Action::StartOffered] },
-                                    CALL_ID,
+                                    const { &[Action::StartRecipient] },
+                                    CALL_ID_23,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.function.name_suffix",
-                                    const { &[Action::StartOffered] },
+                                    const { &[Action::StartRecipient] },
                                     AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
@@ -1231,103 +1641,74 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CONTENT_D,
-                            TO_START_2_B,
-                            TO_START_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("CALL_ID", Some(Hole::Id))
                 .markers(
                     &CALL_ID_MARKERS,
                     const {
                         &[
-                            Transition::new("tools.function.name_suffix", &[], ARGUMENTS)
+                            TO_CALL_ID_11,
+                            TO_AFTER_PER_CALL_END_3,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_10,
+                                )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+            State::new("CALL_NAME_8", Some(Hole::Name))
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    &CALL_NAME_8_MARKERS,
                     const {
                         &[
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_ARGUMENTS_C,
-                            TO_CALL_ID,
+                            TO_CALL_ID_2,
+                            TO_CALL_ID_2,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::StartRecipient] },
+                                    CALL_ID_4,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::StartRecipient] },
+                                    ARGUMENTS,
+                                )
+                                .recovery(),
                         ]
                     },
-                )
-                .otherwise(Transition::new("", &[], CALL_ID)),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_2", None)
-                .markers(&AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS, const { &[TO_CALL_ID] }),
-            State::new("AFTER_ARGUMENTS", None)
+                ),
+            State::new("CALL_ID_2", Some(Hole::Id))
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
+                    &CALL_ID_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CONTENT_D,
+                            TO_CALL_ID_4,
+                            TO_ARGUMENTS,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_7,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("CALL_ID_4", Some(Hole::Id))
+                .markers(&CALL_ID_4_MARKERS, const { &[TO_ARGUMENTS] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_START_2_B,
                             TO_START_2_B,
                             TO_CONTENT_2_B,
@@ -1345,14 +1726,68 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_E,
                             TO_UNPARSED_2_B,
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
-                                    },
-                                    CONTENT_3,
-                                )
-                                .recovery(),
+                            TO_UNPARSED_2_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_ID_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_START_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_3_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_NAME_8_B,
                         ]
                     },
                 )
@@ -1370,24 +1805,13 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_CONTENT_F,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_PER_CALL_END_3_C,
                             TO_START_2_C,
                             TO_START_2_C,
                             TO_CONTENT_2_C,
@@ -1404,38 +1828,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_G)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_PER_CALL_END_5", None)
-                .markers(
-                    &AFTER_PER_CALL_END_5_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_CONTENT_F,
-                            TO_START_2_C,
-                            TO_START_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_2_C,
-                            TO_CONTENT_F,
                             TO_UNPARSED_2_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
@@ -1448,6 +1840,9 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7_C,
                             TO_CALL_NAME_7_C,
                             TO_CALL_NAME_7_C,
+                            TO_CALL_ID_C,
+                            TO_CALL_ID_C,
+                            TO_CALL_NAME_8_C,
                         ]
                     },
                 )
@@ -1458,11 +1853,12 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
+                            Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -1484,7 +1880,6 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT,
-                            TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CALL_NAME,
@@ -1497,6 +1892,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_CALL_ID,
+                            TO_CALL_ID,
                         ]
                     },
                 )
@@ -1509,39 +1906,28 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_END_10,
+                                    AFTER_PER_CALL_END_6,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_END_10", None)
+            State::new("AFTER_PER_CALL_END_6", None)
                 .markers(
-                    &AFTER_PER_CALL_END_10_MARKERS,
+                    &AFTER_PER_CALL_END_6_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
                                 AFTER_PER_CALL_END_3,
                             ),
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CALL_NAME_7,
-                            TO_CONTENT_F,
                             TO_START_2_C,
                             TO_START_2_C,
                             TO_CONTENT_2_C,
@@ -1558,6 +1944,308 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_NAME_7_C,
+                            TO_CALL_ID_C,
+                            TO_CALL_ID_C,
+                            TO_CALL_NAME_8_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_G)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_PER_CALL_START_7", None)
+                .markers(&AFTER_PER_CALL_START_7_MARKERS, const { &[TO_CALL_ID_4] })
+                .otherwise(Transition::new("", &[], CALL_ID_4)),
+            State::new("CALL_ID_11", Some(Hole::Id))
+                .markers(&CALL_ID_11_MARKERS, const { &[TO_AFTER_PER_CALL_END_3] }),
+            State::new("AFTER_PER_CALL_START_10", None)
+                .markers(
+                    &AFTER_PER_CALL_START_10_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_ID_11,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_11,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_ID_11)),
+            State::new("AFTER_PER_CALL_START_11", None)
+                .markers(
+                    &AFTER_PER_CALL_START_11_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools.per_call_start", &[], CALL_NAME_8)
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME_8)),
+            State::new("ARGUMENTS_3", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_14,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_START_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_ID_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_3)),
+            State::new("CALL_ID_23", Some(Hole::Id))
+                .markers(
+                    &CALL_ID_23_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    &[],
+                                    ARGUMENTS_3,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const {
+                        &[
+                            TO_ARGUMENTS_3_C,
+                            TO_ARGUMENTS_3_C,
+                            TO_ARGUMENTS_3_C,
+                            TO_ARGUMENTS_3_C,
+                            TO_ARGUMENTS_3_C,
+                            TO_ARGUMENTS_3_C,
+                            TO_ARGUMENTS_3_C,
+                            TO_ARGUMENTS_3_C,
+                            TO_ARGUMENTS_3_C,
+                            TO_CALL_ID_23,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_ID_23)),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_2", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS,
+                    const { &[TO_CALL_ID_23] },
+                ),
+            State::new("AFTER_ARGUMENTS_3", None)
+                .markers(
+                    &AFTER_ARGUMENTS_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_14,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_START_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_3_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_NAME_8_B,
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCall, Action::HoldBack] },
+                            UNPARSED_5,
+                        )
+                        .recovery(),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_PER_CALL_END_14", None)
+                .markers(
+                    &AFTER_PER_CALL_END_14_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_AFTER_PER_CALL_END_3_C,
+                            TO_START_2_C,
+                            TO_START_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CALL_ID_C,
+                            TO_CALL_ID_C,
+                            TO_CALL_NAME_8_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_G)
+                .end(const { &[Action::EndCalls] }),
+            State::new("UNPARSED_5", Some(Hole::Text(Channel::Unparsed)))
+                .markers(
+                    &UNPARSED_5_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_PER_CALL_END_20,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_PER_CALL_END_20", None)
+                .markers(
+                    &AFTER_PER_CALL_END_20_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            Transition::new(
+                                "tools.per_call_end",
+                                &[],
+                                AFTER_PER_CALL_END_14,
+                            ),
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_CALL_NAME_7,
+                            TO_START_2_C,
+                            TO_START_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_C,
+                            TO_CONTENT_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CALL_ID_C,
+                            TO_CALL_ID_C,
+                            TO_CALL_NAME_8_C,
                         ]
                     },
                 )
@@ -1595,9 +2283,10 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout "<|call|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout ("<|end|>" | "<|return|>") end | layout
-more-2 ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout ("<|end|>" | "<|return|>") end | layout
-end ::= layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout
+more ::= layout "<|return|>" more-2 | layout "<|call|>" more-3 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout "<|end|>" end | layout
+more-2 ::= layout
+more-3 ::= layout "<|return|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout "<|end|>" end | layout
+end ::= layout "<|return|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -1637,7 +2326,7 @@ pub const PRESERVED_TOKENS: &[&str] = &[
 ];
 
 /// Texts that end a turn.
-pub const STOPS: &[&str] = &[];
+pub const STOPS: &[&str] = &["<|return|>"];
 
 impl Machine for Parser {
     fn program(&self) -> &Program {
@@ -1653,24 +2342,33 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 20 | 21) => Flow::Go(CONTENT),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(7 | 8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=19) => Flow::Go(CONTENT_2),
-                    Found::Marker(22) => {
+                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
+                    Found::Marker(22 | 23) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23..=28) => {
+                    Found::Marker(24..=29) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(29..=33) => {
+                    Found::Marker(30..=34) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(37) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1678,34 +2376,43 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=18) => Flow::Go(CONTENT_2),
-                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
+                    Found::Marker(8..=19) => Flow::Go(CONTENT_2),
+                    Found::Marker(20) => Flow::Go(CONTENT),
                     Found::Marker(21 | 22) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(23 | 24) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(25) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(25..=30) => {
+                    Found::Marker(26..=31) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(31..=35) => {
+                    Found::Marker(32..=36) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(37 | 38) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(39) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1713,26 +2420,33 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8..=12) => {
+                    Found::Marker(10..=14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(15..=19) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(20 | 21) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CALL_ID)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1757,31 +2471,47 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(6 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START),
                     Found::Marker(7 | 8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
                     Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(22) => {
+                    Found::Marker(21) => Flow::Go(CONTENT),
+                    Found::Marker(22 | 23) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23..=28) => {
+                    Found::Marker(24..=29) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(29..=33) => {
+                    Found::Marker(30..=34) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(37) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
                 }
             }
             AFTER_TURN_END => {
+                match io.expect(&AFTER_TURN_END_MARKERS) {
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1789,34 +2519,39 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=18) => Flow::Go(CONTENT_2),
-                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
+                    Found::Marker(8..=19) => Flow::Go(CONTENT_2),
+                    Found::Marker(20) => Flow::Go(CONTENT),
                     Found::Marker(21 | 22) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(23 | 24) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(25) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(25..=29) => {
+                    Found::Marker(26..=30) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(31..=35) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(36 | 37) => {
+                        io.speculate(CONTENT_2);
+                        Flow::Go(CALL_ID)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1832,11 +2567,11 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0..=8) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(ARGUMENTS_3)
                     }
                     Found::Marker(9) => {
                         io.start_call();
-                        Flow::Go(CALL_ID)
+                        Flow::Go(CALL_ID_23)
                     }
                     Found::Marker(10) => {
                         io.start_call();
@@ -1853,165 +2588,213 @@ impl Machine for Parser {
             CALL_NAME_7 => {
                 match io.name(&CALL_NAME_7_MARKERS) {
                     Found::Marker(0..=8) => {
-                        if !io.start_offered_call() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(ARGUMENTS)
+                        io.start_recipient();
+                        Flow::Go(ARGUMENTS_3)
                     }
                     Found::Marker(9) => {
-                        if !io.start_offered_call() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CALL_ID)
+                        io.start_recipient();
+                        Flow::Go(CALL_ID_23)
                     }
                     Found::Marker(10) => {
-                        if !io.start_offered_call() {
-                            return Flow::Mismatch;
-                        }
+                        io.start_recipient();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Marker(11 | 12) => {
-                        if !io.start_offered_call() {
-                            return Flow::Mismatch;
-                        }
+                        io.start_recipient();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
+            CALL_ID => {
+                match io.name(&CALL_ID_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_11),
+                    Found::Marker(1) => {
+                        io.other_token();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_10),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_NAME_8 => {
+                match io.name(&CALL_NAME_8_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.start_recipient();
+                        Flow::Go(CALL_ID_2)
+                    }
+                    Found::Marker(2) => {
+                        io.start_recipient();
+                        Flow::Go(CALL_ID_4)
+                    }
+                    Found::Marker(3) => {
+                        io.start_recipient();
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_ID_2 => {
+                match io.name(&CALL_ID_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_4),
+                    Found::Marker(1) => Flow::Go(ARGUMENTS),
+                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_7),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_ID_4 => {
+                match io.name(&CALL_ID_4_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6..=10) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(11..=15) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_7)
-                    }
-                    Found::Marker(16 | 31) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19..=30) => {
+                    Found::Marker(9..=20) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(32) => {
+                    Found::Marker(21) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(33) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(25..=29) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(30..=34) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
-            CALL_ID => {
-                match io.name(&CALL_ID_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENTS),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=8) => Flow::Go(ARGUMENTS),
-                    Found::Marker(9) => Flow::Go(CALL_ID),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_ID),
-                }
-            }
-            AFTER_FUNCTION_NAME_SUFFIX_2 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_ID),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6..=11) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(12..=16) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_7)
-                    }
-                    Found::Marker(17 | 32) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20..=31) => {
+                    Found::Marker(9..=20) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(33) => {
+                    Found::Marker(21) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(34) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(35) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(26..=31) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(32..=36) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(37 | 38) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(39) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2023,55 +2806,15 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_END_3 => {
                 match io.expect(&AFTER_PER_CALL_END_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5..=10) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(11..=15) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_7)
-                    }
-                    Found::Marker(16) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(17 | 32) => {
+                    Found::Marker(1..=5) => {
                         io.end_calls();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(18 | 19) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(20..=31) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(33) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_PER_CALL_END_5 => {
-                match io.expect(&AFTER_PER_CALL_END_5_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(6 | 21) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_END_3),
                     Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2081,20 +2824,34 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(21) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23..=28) => {
+                    Found::Marker(24..=29) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(29..=33) => {
+                    Found::Marker(30..=34) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(37) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2105,17 +2862,18 @@ impl Machine for Parser {
             }
             CONTENT_3 => {
                 match io.text(Channel::Content, &CONTENT_3_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=19) => Flow::Go(CONTENT_2),
-                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(9..=20) => Flow::Go(CONTENT_2),
+                    Found::Marker(21) => Flow::Go(CONTENT),
                     Found::Marker(22 | 23) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
@@ -2128,6 +2886,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME_7)
                     }
+                    Found::Marker(34 | 35) => {
+                        io.speculate(CONTENT_3);
+                        Flow::Go(CALL_ID)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2136,19 +2898,279 @@ impl Machine for Parser {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_END_10)
+                        Flow::Go(AFTER_PER_CALL_END_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_END_10 => {
-                match io.expect(&AFTER_PER_CALL_END_10_MARKERS) {
-                    Found::Marker(0..=4) => {
+            AFTER_PER_CALL_END_6 => {
+                match io.expect(&AFTER_PER_CALL_END_6_MARKERS) {
+                    Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_3),
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_END_3),
+                    Found::Marker(7 | 8) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(9..=20) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(21) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22 | 23) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(24..=29) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(30..=34) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(37) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_PER_CALL_START_7 => {
+                match io.expect(&AFTER_PER_CALL_START_7_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_4),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_ID_4),
+                }
+            }
+            CALL_ID_11 => {
+                match io.name(&CALL_ID_11_MARKERS) {
+                    Found::Marker(0) => {
+                        io.other_token();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_10 => {
+                match io.expect(&AFTER_PER_CALL_START_10_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_11),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_11),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_ID_11),
+                }
+            }
+            AFTER_PER_CALL_START_11 => {
+                match io.expect(&AFTER_PER_CALL_START_11_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME_8),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME_8),
+                }
+            }
+            ARGUMENTS_3 => {
+                match io.json_arguments(&ARGUMENTS_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_14)
+                    }
+                    Found::Marker(7..=11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(12..=16) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(17 | 18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(19..=30) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(31) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(32) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(33 | 34) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_3),
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_ID_23 => {
+                match io.name(&CALL_ID_23_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS_3),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0..=8) => Flow::Go(ARGUMENTS_3),
+                    Found::Marker(9) => Flow::Go(CALL_ID_23),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_ID_23),
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX_2 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_23),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_3 => {
+                match io.expect(&AFTER_ARGUMENTS_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_14)
+                    }
+                    Found::Marker(7..=12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(20..=31) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(32) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(33) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(34 | 35) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(36) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(37 | 38) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(39) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_5)
+                    }
+                }
+            }
+            AFTER_PER_CALL_END_14 => {
+                match io.expect(&AFTER_PER_CALL_END_14_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
                     Found::Marker(6..=11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -2157,9 +3179,70 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(17 | 32) => {
+                    Found::Marker(17) => Flow::Go(AFTER_PER_CALL_END_3),
+                    Found::Marker(18 | 19) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(20..=31) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(32) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                    Found::Marker(33 | 34) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(37) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            UNPARSED_5 => {
+                match io.broken_call(&UNPARSED_5_MARKERS) {
+                    Found::Marker(0) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_END_20)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_END_20 => {
+                match io.expect(&AFTER_PER_CALL_END_20_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_END_14),
+                    Found::Marker(7..=12) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
                     }
                     Found::Marker(18 | 19) => {
                         io.end_calls();
@@ -2170,10 +3253,24 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(33) => {
+                    Found::Marker(32) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(33 | 34) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(37) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2193,6 +3290,7 @@ impl Machine for Parser {
             | REASONING
             | AFTER_PER_CALL_START
             | AFTER_TURN_END
+            | AFTER_TURN_END_2
             | CONTENT_2
             | UNPARSED_2
             | CONTENT_3 => true,
@@ -2205,11 +3303,20 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_END_5 => {
+            AFTER_PER_CALL_END_6 => {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_END_10 => {
+            AFTER_ARGUMENTS_3 => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_PER_CALL_END_14 => {
+                io.end_calls();
+                true
+            }
+            AFTER_PER_CALL_END_20 => {
                 io.end_calls();
                 true
             }

@@ -39,6 +39,7 @@ impl TurnRules<'_> {
                     exits.resize_with(text.stops.len(), Vec::new);
                 }
             }
+            text.followed = exits.iter().filter(|exits| !exits.is_empty()).count();
             Rc::new(Table { text: Arc::new(text), exits })
         });
         self.tables.insert(key, Rc::clone(&table));

@@ -119,6 +119,14 @@ impl Io<'_> {
         self.start_offered_call()
     }
 
+    /// The name that was read is the recipient of a message. It announces a call if it is among the tools offered. If not, nobody
+    /// can receive the message: all of it is broken markup.
+    pub fn start_recipient(&mut self) {
+        let name = self.captured.unwrap_or_else(|| self.memory.cursor.capture.as_str());
+        self.memory.calls.is_lost = self.options.tools.get(name).is_none();
+        self.start_call();
+    }
+
     /// The name that was read holds the name of an offered function, and directly after it the name of one of its
     /// arguments. Returns whether that is so; then it announces a call, and the argument's name is the one that was
     /// read.

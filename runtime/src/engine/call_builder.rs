@@ -23,6 +23,8 @@ pub(crate) struct CallBuilder {
     pub(super) name: InlineString,
     /// The name of the argument that is being read.
     pub(super) argument: InlineString,
+    /// The next call has a recipient that is no tool.
+    pub(super) is_lost: bool,
     /// Broken markup in the open call, which waits for the call's end.
     unparsed: Vec<u8>,
     /// A line of text ended before the calls.
@@ -96,8 +98,10 @@ impl CallBuilder {
         let name = name.unwrap_or_else(|| self.name.as_str());
         let tools = &options.tools;
         let tool = tools.position(name);
+        let is_lost = std::mem::take(&mut self.is_lost);
         let why = match &options.callable {
             Some(callable) if !callable.iter().any(|callable| callable == name) => Some(DiagnosticKind::ForbiddenCall),
+            _ if is_lost => Some(DiagnosticKind::UnknownTool),
             _ => (index > 0 && !options.parallel_tool_calls).then_some(DiagnosticKind::ParallelCall),
         };
         let refused = why.is_some();

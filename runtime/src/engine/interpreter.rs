@@ -132,6 +132,7 @@ impl Interpreter {
                         return false;
                     }
                 }
+                Action::StartRecipient => io.start_recipient(),
                 Action::StartLabelled { prefix, separator } => io.start_call_labelled(prefix, separator),
                 Action::StartSplit => {
                     if !io.start_split_call() {

@@ -123,6 +123,7 @@ fn does(action: &Action) -> Option<String> {
         Action::HoldBack => "hold back what is no closer".to_owned(),
         Action::StartCall => "announce the call".to_owned(),
         Action::StartKnown => "announce the call unless other names were offered".to_owned(),
+        Action::StartRecipient => "announce the call if its name was offered, else leave out the message".to_owned(),
         Action::StartOffered => "announce the call if its name was offered".to_owned(),
         Action::StartLabelled { prefix, separator } => {
             format!("announce the call by its label: {prefix:?}, name, {separator:?}, index")
