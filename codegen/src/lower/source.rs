@@ -118,8 +118,13 @@ fn end_with_last_message(spec: &mut FormatSpec) {
     let other = MarkerText::new(&spec.content.header.message_end);
     let last = MarkerText::new(&spec.content.end);
     let ends_turn = !other.is_layout() && other.core != last.core && is_special_token(last.core.as_bytes());
-    if ends_turn && spec.turn.end.trim().is_empty() {
-        spec.turn.end = std::mem::replace(&mut spec.content.end, spec.content.header.message_end.clone());
+    if ends_turn {
+        let last = std::mem::replace(&mut spec.content.end, spec.content.header.message_end.clone());
+        if spec.turn.end.trim().is_empty() {
+            spec.turn.end = last;
+        } else {
+            spec.alternatives.entry(MarkerKey::TurnEnd).or_default().push(last);
+        }
     }
 }
 
