@@ -24,6 +24,7 @@ macro_rules! specs {
 }
 
 specs! {
+    answer_after_calls = "tests/specs/answer_after_calls.toml",
     bare_values = "tests/specs/bare_values.toml",
     cdata = "tests/specs/cdata.toml",
     cdata_closing_names = "tests/specs/cdata_closing_names.toml",
@@ -35,6 +36,7 @@ specs! {
     message_headers = "tests/specs/message_headers.toml",
     named_elements = "tests/specs/named_elements.toml",
     named_lines = "tests/specs/named_lines.toml",
+    namespaces = "tests/specs/namespaces.toml",
     one_marker = "tests/specs/one_marker.toml",
     quoted_literals = "tests/specs/quoted_literals.toml",
     quoted_values = "tests/specs/quoted_values.toml",
@@ -297,6 +299,26 @@ fn the_parts_of_a_header_come_in_any_order() -> Result<(), Failure> {
     let more = "<|final|><|begin|><|channel|>aside to=find<|text|>{}<|call|>";
     reads(&parsers, &format!("<|channel|>answer<|text|>Hi.{more}"), |case| {
         case.content(&format!("Hi.{more}")).diagnostic(DiagnosticKind::AfterEnd)
+    })
+}
+
+#[test]
+fn a_recipient_without_its_namespace_is_an_offered_tool() -> Result<(), Failure> {
+    let parsers = namespaces::parsers()?;
+    for header in ["<|channel|>aside to=functions.find<|text|>", "<|channel|>aside to=find<|text|>"] {
+        reads(&parsers, &format!("{header}{{\"city\": \"x\"}}<|call|>"), |case| {
+            case.call("find", json!({"city": "x"}))
+        })?;
+    }
+    let other = "<|channel|>aside to=other<|text|>{\"city\": \"x\"}<|call|>";
+    reads(&parsers, other, |case| case.content(other).diagnostic(DiagnosticKind::AbandonedCall))
+}
+
+#[test]
+fn text_after_a_call_in_reasoning_is_the_answer_where_that_comes_after_calls() -> Result<(), Failure> {
+    let parsers = answer_after_calls::parsers()?;
+    reads(&parsers, "<think>Hm.<call>find:{\"city\": \"x\"}</call>It rains.", |case| {
+        case.reasoning("Hm.").call("find", json!({"city": "x"})).content("It rains.")
     })
 }
 

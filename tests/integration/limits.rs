@@ -72,6 +72,34 @@ fn so_much_is_held_back_and_more_is_text() {
     }
 }
 
+/// A call in reasoning waits for what confirms it, or shows that it is quoted.
+#[test]
+fn so_much_of_a_call_in_reasoning_is_held_back_and_a_longer_one_is_a_call() {
+    const MOST: usize = 64 * 1024;
+    for (length, is_quoted) in [(1000, true), (MOST - 1000, true), (MOST + 1000, false), (4 * MOST, false)] {
+        let code = "x".repeat(length);
+        let call = format!("<tool_call>\n{{\"name\": \"run\", \"arguments\": {{\"code\": \"{code}\"}}}}\n</tool_call>");
+        let output = format!("<think>\nI could write {call} and so on.\n</think>\n\nHi.");
+        let (mut stream, mut message) = (qwen3::stream(&Options::new()), Message::default());
+        let (mut read, mut begun) = (0, None);
+        for piece in output.as_bytes().chunks(64) {
+            stream.push(piece, |event| message.apply(&event));
+            read += piece.len();
+            begun = begun.or((!message.tool_calls.is_empty()).then_some(read));
+        }
+        stream.finish(|event| message.apply(&event));
+        assert_eq!(message.tool_calls.is_empty(), is_quoted, "{length}");
+        assert_eq!(begun.is_none(), is_quoted, "{length}");
+        assert!(begun.is_none_or(|begun| (MOST..MOST + 128).contains(&begun)), "{length}: a call after {begun:?}");
+        if is_quoted {
+            let reasoning = format!("I could write {call} and so on.");
+            assert_eq!((message.reasoning_content, message.content.as_str()), (reasoning, "Hi."), "{length}");
+        } else {
+            assert_eq!(message.tool_calls[0].arguments, format!("{{\"code\": \"{code}\"}}"), "{length}");
+        }
+    }
+}
+
 #[test]
 fn so_much_white_space_stands_between_markers_and_more_is_text() {
     for (length, fits) in [(0, true), (MAX_SPACE, true), (MAX_SPACE + 1, false)] {

@@ -43,6 +43,20 @@ fn a_call_is_announced_when_its_name_is_complete_and_arguments_stream() {
 }
 
 #[test]
+fn a_call_in_reasoning_is_announced_as_soon_as_it_is_confirmed() {
+    let call = "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>";
+    // Another call confirms it, and so does text after the end of the turn.
+    for (next, count) in [(call, 2), ("<|im_end|>\n<|im_start|>user\nhi", 1)] {
+        let mut stream = qwen3::stream(&Options::new());
+        assert_eq!(push(&mut stream, "<think>\nHm.\n"), ["reasoning Hm."]);
+        assert!(push(&mut stream, call).is_empty());
+        let seen = push(&mut stream, next);
+        let calls = seen.iter().filter(|seen| *seen == "call now").count();
+        assert_eq!(calls, count, "{next:?}: {seen:?}");
+    }
+}
+
+#[test]
 fn a_bracket_in_arguments_waits_only_while_it_may_open_another_call() {
     let mut stream = args_marker::stream(&Options::new());
     assert_eq!(push(&mut stream, "[TOOL_CALLS]f[ARGS]{\"a\": "), ["call f", "arguments {\"a\": "]);

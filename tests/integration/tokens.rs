@@ -120,6 +120,41 @@ fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What follows a call in reasoning decides whether it is quoted. There too, text that spells a special token is text.
+#[test]
+fn a_call_in_reasoning_is_weighed_with_the_tokens_that_arrive() -> Result<(), Failure> {
+    let parser = parser("qwen3")?;
+    let call = ["<tool_call>", "\n{\"name\": \"now\", \"arguments\": {}}\n", "</tool_call>"];
+    let special: BTreeSet<String> =
+        ["<tool_call>", "</tool_call>", "<|im_end|>", "<think>", "</think>"].map(str::to_owned).into();
+    let options = Options::new().special_tokens(special.iter().cloned());
+    let read = |texts: &[&str], spelled: &str| {
+        let mut stream = parser.stream(&options);
+        let mut message = Message::default();
+        for text in texts {
+            let is_special = special.contains(*text) && *text != spelled;
+            let token = if is_special { Token::special(*text) } else { Token::text(*text) };
+            stream.push_token(token, &mut |event| message.apply(&event));
+        }
+        stream.finish(&mut |event| message.apply(&event));
+        message
+    };
+    // The end of the turn confirms the call; text that spells it is text of the reasoning.
+    let turn = [&["<think>", "\nHm.\n"], &call[..], &["<|im_end|>", "\nends it."]].concat();
+    let texts = [&turn[..], &["\n", "</think>", "\n\nHi."]].concat();
+    assert_eq!(read(&turn, "").tool_calls.len(), 1);
+    let quoted = read(&texts, "<|im_end|>");
+    assert_eq!((quoted.tool_calls.len(), quoted.content.as_str()), (0, "Hi."), "{quoted:?}");
+    assert_eq!(quoted.reasoning_content, "Hm.\n".to_owned() + &call.concat() + "<|im_end|>\nends it.");
+    // The byte before it could have begun its marker, and waited.
+    let drafted = [&["<think>", "\nHm <"], &call[..], &[" or not.", "\n", "</think>", "\n\nHi."]].concat();
+    assert_eq!(read(&drafted, "").tool_calls.len(), 0);
+    // Another call confirms it too, if its marker is a special token.
+    let twice = [&["<think>", "\nHm.\n"], &call[..], &["\n"], &call[..]].concat();
+    assert_eq!(read(&twice, "").tool_calls.len(), 2);
+    Ok(())
+}
+
 #[test]
 fn tokens_are_counted_by_channel() -> Result<(), Failure> {
     let mut stream = parser("qwen3")?.stream(&Options::new());
