@@ -51,6 +51,8 @@ pub enum UpstreamServer {
 pub struct UpstreamModel {
     /// The name that requests have to send.
     pub name: String,
+    /// Other names that do as well. llama.cpp lists them.
+    pub aliases: Vec<String>,
     /// Where the upstream has it from: a folder, a file, or an id of the Hugging Face Hub.
     pub root: Option<String>,
     /// The most tokens that a prompt and its answer may have together.
@@ -170,8 +172,10 @@ impl Listed {
         }
     }
 
-    pub(super) fn set(&self, models: Arc<[UpstreamModel]>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), models));
+    /// Remembers the models. Returns those that were known before.
+    pub(super) fn set(&self, models: Arc<[UpstreamModel]>) -> Option<Arc<[UpstreamModel]>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.replace((Instant::now(), models)).map(|(_, models)| models)
     }
 }
 
@@ -182,6 +186,7 @@ pub(super) fn models(list: &Value) -> Vec<UpstreamModel> {
         let context = ["max_model_len", "context_length", "max_context_length"];
         Some(UpstreamModel {
             name: text(&model["id"])?,
+            aliases: model["aliases"].as_array().into_iter().flatten().filter_map(text).collect(),
             root: text(&model["root"]),
             context: context.iter().find_map(|key| model[*key].as_u64()),
         })
@@ -243,14 +248,21 @@ mod tests {
             {"id": "own", "root": "/models/own", "max_model_len": 4096},
             {"id": "lora", "root": "/lora", "parent": "own", "max_model_len": null},
             {"id": "tgi", "object": "model", "owned_by": "x"},
-            {"object": "model"},
+            {"object": "model", "aliases": ["nameless"]},
+            {"id": "a.gguf", "aliases": ["a", 1, ""]},
         ]});
         let found = models(&list);
         let names: Vec<_> = found.iter().map(|model| (&*model.name, model.root.as_deref(), model.context)).collect();
         assert_eq!(
             names,
-            [("own", Some("/models/own"), Some(4096)), ("lora", Some("/lora"), None), ("tgi", None, None)]
+            [
+                ("own", Some("/models/own"), Some(4096)),
+                ("lora", Some("/lora"), None),
+                ("tgi", None, None),
+                ("a.gguf", None, None)
+            ]
         );
+        assert_eq!(found[3].aliases, ["a"]);
         assert!(models(&json!({"error": "no"})).is_empty());
         assert_eq!(owner(&list), UpstreamServer::Other);
         assert_eq!(owner(&json!({"data": [{"id": "m", "owned_by": "vllm"}]})), UpstreamServer::Vllm);

@@ -1,7 +1,7 @@
 //! How many tokens an answer may have, and under which name the upstream knows a model.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -25,6 +25,11 @@ impl Upstream {
         if is_new {
             return known;
         }
+        self.list().await.unwrap_or(known)
+    }
+
+    /// Asks the upstream for its models, and remembers them. What else is known of another model is forgotten.
+    pub(super) async fn list(&self) -> Option<Arc<[UpstreamModel]>> {
         let ask = async {
             let request = with_key(self.client.get(self.url("/v1/models")), self.config.key.as_ref());
             let answer = request.send().await.ok()?;
@@ -32,14 +37,13 @@ impl Upstream {
             // A server without such a list is not asked for it with every request.
             Some(list.map(|list| models(&list)).unwrap_or_default())
         };
-        match timeout(self.timeouts.connect, ask).await {
-            Ok(Some(models)) => {
-                let models: Arc<[UpstreamModel]> = models.into();
-                self.listed.set(models.clone());
-                models
-            }
-            _ => known,
+        let models: Arc<[UpstreamModel]> = timeout(self.timeouts.connect, ask).await.ok()??.into();
+        let before = self.listed.set(models.clone());
+        if before.is_some_and(|before| before != models) {
+            *self.adds_bos.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.counts_nothing.store(false, Ordering::Relaxed);
         }
+        Some(models)
     }
 
     /// The upstream's model for this name. With `any_name`, that is its only one, whatever the name.
@@ -48,7 +52,7 @@ impl Upstream {
             [one] if any_name => Some(one),
             _ => None,
         };
-        models.iter().find(|model| model.name == name).or(only)
+        models.iter().find(|model| model.name == name || model.aliases.iter().any(|alias| alias == name)).or(only)
     }
 
     /// The name by which the upstream knows the model of a request.
