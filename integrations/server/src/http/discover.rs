@@ -161,13 +161,13 @@ const KEPT: Duration = Duration::from_secs(60);
 
 /// The models of the upstream, and when it listed them.
 #[derive(Debug, Default)]
-pub(super) struct Listed(Mutex<Option<(Instant, Arc<[UpstreamModel]>)>>);
+pub(super) struct Listed(Mutex<Option<(Option<Instant>, Arc<[UpstreamModel]>)>>);
 
 impl Listed {
     /// The models, and whether the list is still believed.
     pub(super) fn get(&self) -> (Arc<[UpstreamModel]>, bool) {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some((since, models)) => (models.clone(), since.elapsed() < KEPT),
+            Some((since, models)) => (models.clone(), since.is_some_and(|since| since.elapsed() < KEPT)),
             None => (Arc::default(), false),
         }
     }
@@ -175,7 +175,14 @@ impl Listed {
     /// Remembers the models. Returns those that were known before.
     pub(super) fn set(&self, models: Arc<[UpstreamModel]>) -> Option<Arc<[UpstreamModel]>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.replace((Instant::now(), models)).map(|(_, models)| models)
+        known.replace((Some(Instant::now()), models)).map(|(_, models)| models)
+    }
+
+    /// The list is no longer believed.
+    pub(super) fn expire(&self) {
+        if let Some((since, _)) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            *since = None;
+        }
     }
 }
 

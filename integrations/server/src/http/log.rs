@@ -190,8 +190,8 @@ impl fmt::Display for LogLine {
             }
             Self::OtherModel { address, models } => write!(
                 f,
-                "{address} serves {} now, and no model that is served here: it is not asked until one is back; if the change is \
-                 meant, send SIGHUP, or start again",
+                "{address} has other models now ({}), and none that is served here; it is not asked until one is back: if the \
+                 change is meant, send SIGHUP, or start again",
                 models.join(", ")
             ),
             Self::Note(text) => f.write_str(text),

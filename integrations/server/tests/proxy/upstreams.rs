@@ -166,9 +166,33 @@ async fn an_upstream_that_is_started_anew_with_another_model_is_not_asked_until_
         until(&proxy, &address, 1).await?;
         assert_eq!((proxy.get("/ready").await?.0, ask().await?.0), (200, 200));
         let log = proxy.log.lock().map_err(|_| "poisoned")?.join("\n");
-        assert_eq!(log.matches(&format!("{address} serves b.gguf, c now")).count(), 1, "{log}");
+        assert_eq!(log.matches(&format!("{address} has other models now (b.gguf, c)")).count(), 1, "{log}");
         assert!(log.contains(&format!("{address} can be reached again")), "{log}");
     }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_lost_its_model_since_it_was_asked_costs_no_request() -> Result<(), Failure> {
+    let old = Mutex::new(Some(json!([{"id": "org/qwen3"}])));
+    let (url, other) =
+        Replay { strict: Some(("org/other", 10_000)), listed: old, ..replay(Duration::ZERO) }.start().await?;
+    let first = Replay { strict: Some(("org/qwen3", 10_000)), ..replay(Duration::ZERO) };
+    let proxy = two(first, &url).await?;
+    let (here, asked) = spread(&proxy, &other, 6).await?;
+    assert!(here == 6 && asked > 0, "{here} and {asked}");
+    // Where no other one has it, the client is told what the last one says.
+    let alone = Replay {
+        strict: Some(("org/other", 10_000)),
+        listed: Mutex::new(Some(json!([{"id": "m"}]))),
+        ..replay(Duration::ZERO)
+    };
+    let proxy = Running::start(alone, vec![loaded("qwen3")?], UpstreamApi::OpenAi, |_| {}).await?;
+    let (status, body) = proxy.json(CHAT, &chat(json!({}))).await?;
+    assert!(status == 404 && body.to_string().contains("does not exist"), "{status} {body}");
+    // Its list is not believed any more.
+    lists(&proxy.replay, json!([{"id": "org/other"}]))?;
+    assert_eq!(proxy.json(CHAT, &chat(json!({}))).await?.0, 200);
     Ok(())
 }
 

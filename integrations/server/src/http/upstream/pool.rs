@@ -114,6 +114,10 @@ impl Tries<'_> {
         if !trouble.is_of_one() {
             return Err(trouble);
         }
+        if trouble.is_missing() {
+            // It may have been started anew since it listed the model.
+            member.upstream.listed.expire();
+        }
         self.last = Some(trouble);
         Ok(())
     }
