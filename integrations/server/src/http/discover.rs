@@ -1,7 +1,7 @@
 //! What an upstream says of itself: its protocol, its models with the length of their context, and the template that it has loaded.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder};
@@ -159,30 +159,29 @@ fn owner(list: &Value) -> UpstreamServer {
 /// How long the upstream's list of models is believed: it may be started anew with others.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// The models of the upstream, and when it listed them.
+/// The models of the upstream, and when it listed them. Without a time, the list is not believed.
 #[derive(Debug, Default)]
-pub(super) struct Listed(Mutex<Option<(Option<Instant>, Arc<[UpstreamModel]>)>>);
+pub(super) struct Listed(Mutex<(Option<Instant>, Arc<[UpstreamModel]>)>);
 
 impl Listed {
+    fn known(&self) -> MutexGuard<'_, (Option<Instant>, Arc<[UpstreamModel]>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The models, and whether the list is still believed.
     pub(super) fn get(&self) -> (Arc<[UpstreamModel]>, bool) {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some((since, models)) => (models.clone(), since.is_some_and(|since| since.elapsed() < KEPT)),
-            None => (Arc::default(), false),
-        }
+        let (since, models) = &*self.known();
+        (models.clone(), since.is_some_and(|since| since.elapsed() < KEPT))
     }
 
     /// Remembers the models. Returns those that were known before.
-    pub(super) fn set(&self, models: Arc<[UpstreamModel]>) -> Option<Arc<[UpstreamModel]>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.replace((Some(Instant::now()), models)).map(|(_, models)| models)
+    pub(super) fn set(&self, models: Arc<[UpstreamModel]>) -> Arc<[UpstreamModel]> {
+        std::mem::replace(&mut *self.known(), (Some(Instant::now()), models)).1
     }
 
     /// The list is no longer believed.
     pub(super) fn expire(&self) {
-        if let Some((since, _)) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            *since = None;
-        }
+        self.known().0 = None;
     }
 }
 

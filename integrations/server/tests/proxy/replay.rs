@@ -34,7 +34,7 @@ pub struct Replay {
     pub hides_bos: bool,
     /// It serves this one model, with a context of so many tokens, and checks both as vLLM does. A word is a token.
     pub strict: Option<(&'static str, u64)>,
-    /// The models that it lists now, in place of those that it began with.
+    /// The models that it lists now, in place of those that it began with; with null, it fails to.
     pub listed: Mutex<Option<Value>>,
     /// What it tells under `/props`, as llama.cpp does.
     pub props: Option<Value>,
@@ -97,7 +97,8 @@ fn count(ask: &Value) -> u64 {
 
 async fn models(State(replay): State<Arc<Replay>>) -> Response<Body> {
     if let Some(listed) = replay.listed.lock().ok().and_then(|listed| listed.clone()) {
-        return response(200, "application/json", json!({"object": "list", "data": listed}).to_string().into());
+        let status = if listed.is_null() { 500 } else { 200 };
+        return response(status, "application/json", json!({"object": "list", "data": listed}).to_string().into());
     }
     let Some((name, context)) = replay.strict else { return response(404, "text/plain", "Not Found".into()) };
     let list =

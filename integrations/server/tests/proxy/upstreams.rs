@@ -157,6 +157,9 @@ async fn an_upstream_that_is_started_anew_with_another_model_is_not_asked_until_
         until(&proxy, &address, 0).await?;
         let (status, ready) = proxy.get("/ready").await?;
         assert!(status == 503 && ready.contains("it has another model"), "{status} {ready}");
+        // One that fails to list its models has not got others.
+        lists(&proxy.replay, Value::Null)?;
+        assert_eq!(proxy.get("/ready").await?.0, 503);
         let begun = proxy.replay.begun.load(Relaxed);
         let (status, body) = ask().await?;
         assert!(status == 502 && body.to_string().contains("has another model now"), "{status} {body}");

@@ -32,14 +32,14 @@ impl Upstream {
     pub(super) async fn list(&self) -> Option<Arc<[UpstreamModel]>> {
         let ask = async {
             let request = with_key(self.client.get(self.url("/v1/models")), self.config.key.as_ref());
-            let answer = request.send().await.ok()?;
+            // One that fails at the moment has not lost its models.
+            let answer = request.send().await.ok().filter(|answer| !answer.status().is_server_error())?;
             let list: Option<Value> = serde_json::from_slice(&beginning(answer, ERROR).await).ok();
             // A server without such a list is not asked for it with every request.
             Some(list.map(|list| models(&list)).unwrap_or_default())
         };
         let models: Arc<[UpstreamModel]> = timeout(self.timeouts.connect, ask).await.ok()??.into();
-        let before = self.listed.set(models.clone());
-        if before.is_some_and(|before| before != models) {
+        if self.listed.set(models.clone()) != models {
             *self.adds_bos.lock().unwrap_or_else(PoisonError::into_inner) = None;
             self.counts_nothing.store(false, Ordering::Relaxed);
         }
