@@ -15,7 +15,8 @@ use unjinja_spec::FormatSpec;
 /// A request to responses.
 ///
 /// - Custom tools and the functions of namespaces are offered to the model as functions; [`called`](Self::called) says which they are.
-///   Tools that OpenAI runs (`web_search`, `file_search`, …) are not offered; [`ignored_tools`](Self::ignored_tools) has their types.
+///   Tools that OpenAI runs (`web_search`, `file_search`, …) are not offered, and items that say what they did are left out;
+///   [`ignored_tools`](Self::ignored_tools) has their types.
 /// - A sentence stands in the place of images and files; [`Request::replaced`] names their places.
 /// - `previous_response_id` and items of the type `item_reference` need a memory, which the proxy has. Here they are refused by name,
 ///   and so are `conversation`, `prompt`, `background` and `truncation: "auto"`.
@@ -42,7 +43,7 @@ pub struct ResponsesRequest {
     pub request: Request,
     /// The tools that are no plain functions.
     pub called: CalledTools,
-    /// The types of tools that only OpenAI runs. The model is not told of them.
+    /// The types of tools that only OpenAI runs, and of items that they wrote. The model is not told of them.
     pub ignored_tools: Vec<String>,
     /// Fields of the request that the response repeats.
     pub repeated: Map<String, Value>,
@@ -129,8 +130,8 @@ impl ResponsesRequest {
         let fields = root.object()?;
         refuse(&root)?;
         let mut replaced = Vec::new();
-        let messages = conversation(&root, &mut replaced)?;
-        let offered = offered(&root)?;
+        let mut offered = offered(&root)?;
+        let messages = conversation(&root, &mut replaced, &mut offered.ignored)?;
         let reasoning = root.get("reasoning");
         let of_reasoning = |key: &str| reasoning.as_ref().map_or(Ok(None), |place| place.get_text(key));
         let settings = fields.iter().filter(|(key, value)| {
